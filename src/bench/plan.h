@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan is the product of axes; nothing here knows how a cell is measured.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace touchstone {
+
+/// `NAME[==VERSION][:MODE]`; version empty is the catalogue's default, mode empty is the engine's first.
+struct EngineSelector {
+  std::string engine;
+  std::string version;
+  std::string mode;
+  bool operator==(const EngineSelector&) const = default;
+};
+
+Result<EngineSelector> parse_engine_selector(std::string_view text);
+
+/// One column of the result table: an engine in a mode under conditions; everything but the shape.
+struct Column {
+  EngineSelector engine;
+  std::string shape_mode = "dynamic";  // `fixed` or `dynamic`
+  std::string device = "cpu";
+  std::string precision = "f32";
+  int threads = 0;  // 0: one per physical core of the CPU set
+  std::map<std::string, std::string> options;
+  bool operator==(const Column&) const = default;
+};
+
+/// `openvino fixed`, `pytorch:torchscript`, `onnxruntime==1.24.1`: unique within a plan, short as can be.
+std::string column_label(const Column& column, const std::vector<Column>& among);
+
+/// The values of the model's symbolic dimensions for one row: {"batch": 8, "seq": 64}.
+using DimensionValues = std::map<std::string, std::int64_t>;
+
+struct Plan {
+  std::string model;  // a zoo name or the path of an .onnx file
+  std::vector<EngineSelector> engines;
+  std::vector<std::string> shape_modes = {"dynamic"};  // engines that know no `fixed` mode get `dynamic` only
+  std::vector<std::string> devices = {"cpu"};
+  std::vector<std::string> precisions = {"f32"};
+  std::vector<int> threads = {0};
+  std::map<std::string, std::vector<std::int64_t>> dimensions;  // axis name -> values; batch and seq are axes like any
+  std::map<std::string, std::map<std::string, std::string>> options;  // engine -> options
+  std::vector<Column> columns;  // explicit columns (presets); empty: the product of the axes above
+
+  double precision_target = 0.02;                      // half-width of the interval ÷ median
+  std::optional<std::chrono::nanoseconds> budget;      // for the whole run; none: until every cell is done
+  std::chrono::nanoseconds cell_timeout = std::chrono::minutes(5);  // longest wait for one answer of a worker
+  std::uint64_t memory_limit = 0;                      // bytes per worker; 0: 90 % of what the machine has
+  std::uint64_t seed = 1;
+  int launches = 1;                                    // processes per column for the across-launch interval
+  std::string baseline;                                // a column label; empty: the first column
+};
+
+/// Reads a plan file (TOML, the axes of Plan by the names of the command line's flags).
+/// Errors: usage, with file and line; unknown keys are errors with the nearest known name.
+Result<Plan> read_plan(const std::string& path);
+
+/// `five-engines`, ...: fills model-independent axes. Errors: usage, unknown name.
+Result<Plan> preset_plan(std::string_view name, std::string_view profile);
+std::vector<std::string> preset_names();
+
+/// A text that is the same for plans that measure the same cells in the same way; its hash names a run for `--resume`.
+std::string canonical_plan(const Plan& plan);
+
+/// `1,2,4` or `1..8` (doubling: 1,2,4,8). Errors: usage; zero and negative values are refused.
+Result<std::vector<std::int64_t>> parse_axis(std::string_view name, std::string_view text);
+/// `2%` or `0.02`. Errors: usage, outside (0, 50 %].
+Result<double> parse_fraction(std::string_view name, std::string_view text);
+/// `90s`, `25m`, `1h30m`, `500ms`. Errors: usage.
+Result<std::chrono::nanoseconds> parse_duration(std::string_view name, std::string_view text);
+/// `4GB`, `512MiB`. Errors: usage.
+Result<std::uint64_t> parse_bytes(std::string_view name, std::string_view text);
+
+}  // namespace touchstone
