@@ -48,17 +48,18 @@ struct Plan {
   std::vector<std::string> devices = {"cpu"};
   std::vector<std::string> precisions = {"f32"};
   std::vector<int> threads = {0};
-  std::map<std::string, std::vector<std::int64_t>> dimensions;  // axis name -> values; batch and seq are axes like any
+  std::map<std::string, std::vector<std::int64_t>>
+      dimensions;  // axis name -> values; batch and seq are axes like any
   std::map<std::string, std::map<std::string, std::string>> options;  // engine -> options
   std::vector<Column> columns;  // explicit columns (presets); empty: the product of the axes above
 
-  double precision_target = 0.02;                      // half-width of the interval ÷ median
-  std::optional<std::chrono::nanoseconds> budget;      // for the whole run; none: until every cell is done
+  double precision_target = 0.02;                  // half-width of the interval ÷ median
+  std::optional<std::chrono::nanoseconds> budget;  // for the whole run; none: until every cell is done
   std::chrono::nanoseconds cell_timeout = std::chrono::minutes(5);  // longest wait for one answer of a worker
-  std::uint64_t memory_limit = 0;                      // bytes per worker; 0: 90 % of what the machine has
+  std::uint64_t memory_limit = 0;  // bytes per worker; 0: 90 % of what the machine has
   std::uint64_t seed = 1;
-  int launches = 1;                                    // processes per column for the across-launch interval
-  std::string baseline;                                // a column label; empty: the first column
+  int launches = 1;      // processes per column for the across-launch interval
+  std::string baseline;  // a column label; empty: the first column
 };
 
 /// Reads a plan file (TOML, the axes of Plan by the names of the command line's flags).
@@ -69,7 +70,8 @@ Result<Plan> read_plan(const std::string& path);
 Result<Plan> preset_plan(std::string_view name, std::string_view profile);
 std::vector<std::string> preset_names();
 
-/// A text that is the same for plans that measure the same cells in the same way; its hash names a run for `--resume`.
+/// A text that is the same for plans that measure the same cells in the same way; its hash names a run for
+/// `--resume`.
 std::string canonical_plan(const Plan& plan);
 
 /// `1,2,4` or `1..8` (doubling: 1,2,4,8). Errors: usage; zero and negative values are refused.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a plan: proves every cell, times it in shuffled rounds, stores each round. Progress goes to an observer, between
-// turns only, so that the driver is still while a worker is measured.
+// Runs a plan: proves every cell, times it in shuffled rounds, stores each round. Progress goes to an
+// observer, between turns only, so that the driver is still while a worker is measured.
 #pragma once
 
 #include <chrono>
@@ -28,10 +28,10 @@ struct CellView {
   std::size_t column = 0;  // into RunView::columns
   std::size_t shape = 0;   // into RunView::shapes
   enum class State { kWaiting, kProving, kMeasuring, kDone, kBudget, kNotAvailable } state = State::kWaiting;
-  double median_ns = 0;       // 0: no number yet
-  double half_width = 0;      // half-width of the 95 % interval ÷ median
+  double median_ns = 0;   // 0: no number yet
+  double half_width = 0;  // half-width of the 95 % interval ÷ median
   double low_ns = 0, high_ns = 0;
-  double max_error = 0;       // largest scaled difference from the reference
+  double max_error = 0;  // largest scaled difference from the reference
   std::size_t rounds = 0, samples = 0;
   bool disturbed = false;
   std::optional<Error> error;  // N/A: why
@@ -39,11 +39,11 @@ struct CellView {
 
 struct RunView {
   std::string model;
-  std::vector<std::string> columns;           // labels
-  std::vector<DimensionValues> shapes;        // in the order in which they run
-  std::vector<CellView> cells;                // column-major within a shape: cells[shape * columns + column]
-  std::string activity;                       // "proving openvino at 1×8", "round 3 of 1×8"
-  double progress = 0;                        // 0…1
+  std::vector<std::string> columns;     // labels
+  std::vector<DimensionValues> shapes;  // in the order in which they run
+  std::vector<CellView> cells;          // column-major within a shape: cells[shape * columns + column]
+  std::string activity;                 // "proving openvino at 1×8", "round 3 of 1×8"
+  double progress = 0;                  // 0…1
   std::optional<std::chrono::nanoseconds> remaining;  // estimate of the time left
 };
 
@@ -52,14 +52,15 @@ class RunObserver {
   virtual ~RunObserver() = default;
   /// Called between turns whenever something a person would want to see has changed.
   virtual void update(const RunView& view) = 0;
-  /// A sentence for the log under the table: a column that is N/A from the start, a disturbed cell, a shortened run.
+  /// A sentence for the log under the table: a column that is N/A from the start, a disturbed cell, a
+  /// shortened run.
   virtual void note(const std::string& text) = 0;
 };
 
 struct RunRequest {
   Plan plan;
   Installation installation;
-  std::string results;       // path of the SQLite file
+  std::string results;  // path of the SQLite file
   bool resume = false;
   bool verify_only = false;  // prove, do not time
 };
@@ -70,11 +71,13 @@ struct RunSummary {
   bool interrupted = false;
   std::string bundle_hash;
   std::chrono::nanoseconds elapsed{};
-  std::vector<std::pair<std::string, std::chrono::nanoseconds>> phases;  // reading, proof, compiling, warm-up, samples
+  std::vector<std::pair<std::string, std::chrono::nanoseconds>>
+      phases;  // reading, proof, compiling, warm-up, samples
 };
 
-/// Runs until done, out of budget, or interrupted (SIGINT or SIGTERM: what is done is kept, `interrupted` is set).
-/// Errors: usage (unknown engine or dimension, missing dimension values), invalid-model, storage. An N/A cell is no error.
+/// Runs until done, out of budget, or interrupted (SIGINT or SIGTERM: what is done is kept, `interrupted` is
+/// set). Errors: usage (unknown engine or dimension, missing dimension values), invalid-model, storage. An
+/// N/A cell is no error.
 Result<RunSummary> run_plan(const RunRequest& request, RunObserver& observer);
 
 /// What touchstone-model said of a model: bundle.json as text, with "folder".
