@@ -77,7 +77,4 @@ class Engine {
   virtual Result<std::vector<TensorView>> outputs() = 0;
 };
 
-/// Makes the worker's engine; called once, after the thread limits in the environment have been set.
-using EngineFactory = std::unique_ptr<Engine> (*)();
-
 }  // namespace touchstone
