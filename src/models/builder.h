@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a graph node by node, in one of its forms: composites stay whole or are spelt out in primitives.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/types.h"
+#include "models/weights.h"
+
+namespace touchstone {
+
+/// What a model builder is told to emit.
+enum class Form {
+  kPrimitive,  // Gelu and attention in primitives, LayerNormalization whole (opset 17)
+  kFused,      // Gelu (opset 20) and touchstone's ScaledDotProductAttention whole as well
+};
+
+/// A graph whose weights have names and shapes but no place yet.
+struct ModelDefinition {
+  Graph graph;
+  std::vector<WeightSpec> weights;
+};
+
+class GraphBuilder {
+ public:
+  GraphBuilder(std::string name, Form form);
+
+  Form form() const { return form_; }
+  void input(const std::string& name, DataType type, const std::vector<std::string>& dimensions);
+  void output(const std::string& name, DataType type, const std::vector<std::string>& dimensions);
+
+  /// Declares a weight; returns its name.
+  std::string weight(const std::string& name, std::vector<std::int64_t> shape, float mean, float deviation);
+  std::string constant(const std::string& name, const std::vector<std::int64_t>& values);
+  std::string constant_of_shape(const std::string& name, std::vector<std::int64_t> shape,
+                                const std::vector<std::int64_t>& values);
+  std::string scalar_int(const std::string& name, std::int64_t value);
+  std::string scalar(const std::string& name, float value);
+
+  /// Adds a node with one output; its value is named `name` (so the node is).
+  std::string node(const std::string& op_type, const std::string& name, std::vector<std::string> inputs,
+                   std::map<std::string, Attribute> attributes = {}, const std::string& domain = "");
+  /// Names the value `from` as a graph output.
+  void rename_last_output(const std::string& to);
+
+  /// x·W + b with W of [in, out].
+  std::string linear(const std::string& scope, const std::string& x, std::int64_t in, std::int64_t out,
+                     float deviation, float bias_deviation);
+  std::string layer_norm(const std::string& scope, const std::string& x, std::int64_t width, float epsilon);
+  /// x/2 · (1 + erf(x/√2)).
+  std::string gelu(const std::string& scope, const std::string& x);
+  /// softmax(q·kᵀ·scale + mask)·v on [batch, heads, seq, head size]; `mask` is added to the scores.
+  std::string attention(const std::string& scope, const std::string& q, const std::string& k_transposed,
+                        const std::string& v, const std::string& mask, std::int64_t head_size);
+
+  ModelDefinition finish() &&;
+
+ private:
+  Form form_;
+  ModelDefinition model_;
+};
+
+}  // namespace touchstone
