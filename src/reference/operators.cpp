@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference/operators.h"
+
+namespace touchstone {
+namespace {
+
+const OperatorTable& all_operators() {
+  static const OperatorTable kAll = [] {
+    OperatorTable all;
+    for (const OperatorTable* family :
+         {&elementwise_operators(), &shape_operators(), &index_operators(), &reduce_operators(),
+          &matrix_operators(), &normalization_operators(), &convolution_operators()}) {
+      all.insert(family->begin(), family->end());
+    }
+    return all;
+  }();
+  return kAll;
+}
+
+}  // namespace
+
+std::size_t normalize_axis(std::int64_t axis, std::int64_t rank) {
+  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+}
+
+std::vector<std::int64_t> Call::ints(std::size_t index, const std::string& attribute,
+                                     std::vector<std::int64_t> fallback) const {
+  if (has(index)) {
+    const auto values = inputs[index].i();
+    return {values.begin(), values.end()};
+  }
+  return node.ints_attribute(attribute, std::move(fallback));
+}
+
+std::size_t Call::axis(const std::string& name, std::int64_t fallback, std::int64_t rank) const {
+  return normalize_axis(node.int_attribute(name, fallback), rank);
+}
+
+tl::unexpected<Error> Call::wrong(const std::string& text) const {
+  return fail(Reason::kInvalidInput, "node '{}' ({}): {}", node.name, node.op_type, text);
+}
+
+Operator find_operator(const Node& node) {
+  const auto found =
+      all_operators().find(node.domain.empty() ? node.op_type : node.domain + "." + node.op_type);
+  return found == all_operators().end() ? nullptr : found->second;
+}
+
+std::vector<std::string> reference_operators() {
+  std::vector<std::string> names;
+  for (const auto& entry : all_operators()) {
+    names.push_back(entry.first);
+  }
+  return names;
+}
+
+}  // namespace touchstone

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reference's operators: one function each, in tables by family (operators_*.cpp).
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "reference/value.h"
+
+namespace touchstone {
+
+/// What an operator sees of its node.
+struct Call {
+  const Node& node;
+  int opset;
+  std::span<const Value> inputs;
+
+  bool has(std::size_t index) const { return index < inputs.size() && !inputs[index].absent(); }
+  const Value& input(std::size_t index) const { return inputs[index]; }
+  /// The integers of an input, or of an attribute where older opsets have it there; `fallback` where neither
+  /// is.
+  std::vector<std::int64_t> ints(std::size_t index, const std::string& attribute,
+                                 std::vector<std::int64_t> fallback = {}) const;
+  /// An axis attribute, made non-negative for `rank`.
+  std::size_t axis(const std::string& name, std::int64_t fallback, std::int64_t rank) const;
+  /// An error that names the node.
+  tl::unexpected<Error> wrong(const std::string& text) const;
+};
+
+using Outputs = Result<std::vector<Value>>;
+using Operator = Outputs (*)(const Call& call);
+using OperatorTable = std::map<std::string, Operator>;
+
+/// The families; keys are operator types of the default domain, or DOMAIN.TYPE.
+const OperatorTable& elementwise_operators();
+const OperatorTable& shape_operators();
+const OperatorTable& index_operators();
+const OperatorTable& reduce_operators();
+const OperatorTable& matrix_operators();
+const OperatorTable& normalization_operators();
+const OperatorTable& convolution_operators();
+
+/// The operator of a node, or null.
+Operator find_operator(const Node& node);
+/// All operators the reference knows.
+std::vector<std::string> reference_operators();
+
+std::size_t normalize_axis(std::int64_t axis, std::int64_t rank);
+
+}  // namespace touchstone

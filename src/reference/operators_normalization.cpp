@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "reference/operators.h"
+
+namespace touchstone {
+namespace {
+
+// Normalises `count` numbers to mean 0 and variance 1 in place; returns {mean, 1 / deviation}.
+std::pair<double, double> standardize(double* x, std::size_t count, double epsilon) {
+  double mean = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    mean += x[i];
+  }
+  mean /= static_cast<double>(count);
+  double variance = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    variance += (x[i] - mean) * (x[i] - mean);
+  }
+  const double inverse = 1 / std::sqrt(variance / static_cast<double>(count) + epsilon);
+  for (std::size_t i = 0; i < count; ++i) {
+    x[i] = (x[i] - mean) * inverse;
+  }
+  return {mean, inverse};
+}
+
+Value copy_reals(const Value& x) {
+  return Value::reals(x.shape(), std::vector<double>(x.d().begin(), x.d().end()), x.type());
+}
+
+Outputs layer_normalization(const Call& call) {
+  Value out = copy_reals(call.input(0));
+  const std::size_t axis = call.axis("axis", -1, out.rank());
+  const std::size_t width = element_count(std::span(out.shape()).subspan(axis));
+  const std::size_t rows = width == 0 ? 0 : out.size() / width;
+  const double epsilon = call.node.float_attribute("epsilon", 1e-5F);
+  const auto gain = call.input(1).d();
+  const auto bias = call.has(2) ? call.input(2).d() : std::span<const double>();
+  Shape kept = out.shape();
+  std::fill(kept.begin() + static_cast<std::ptrdiff_t>(axis), kept.end(), 1);
+  Value means = Value::empty_reals(kept);
+  Value inverses = Value::empty_reals(kept);
+  const auto to = out.d_mutable();
+  parallel_for(rows, 16, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; ++row) {
+      double* x = to.data() + row * width;
+      std::tie(means.d_mutable()[row], inverses.d_mutable()[row]) = standardize(x, width, epsilon);
+      for (std::size_t i = 0; i < width; ++i) {
+        x[i] = x[i] * gain[i % gain.size()] + (bias.empty() ? 0 : bias[i % bias.size()]);
+      }
+    }
+  });
+  return std::vector{out, means, inverses};
+}
+
+Outputs rms_normalization(const Call& call) {
+  Value out = copy_reals(call.input(0));
+  const std::size_t axis = call.axis("axis", -1, out.rank());
+  const std::size_t width = element_count(std::span(out.shape()).subspan(axis));
+  const double epsilon = call.node.float_attribute("epsilon", 1e-5F);
+  const auto gain = call.input(1).d();
+  for (std::size_t row = 0; row < out.size() / std::max<std::size_t>(width, 1); ++row) {
+    double* x = out.d_mutable().data() + row * width;
+    double sum = 0;
+    for (std::size_t i = 0; i < width; ++i) {
+      sum += x[i] * x[i];
+    }
+    const double inverse = 1 / std::sqrt(sum / static_cast<double>(width) + epsilon);
+    for (std::size_t i = 0; i < width; ++i) {
+      x[i] *= inverse * gain[i % gain.size()];
+    }
+  }
+  return std::vector{out};
+}
+
+// y = x·factor[channel] + offset[channel] for [batch, channels, …].
+void scale_channels(Value& out, const std::vector<double>& factor, const std::vector<double>& offset) {
+  const std::size_t channels = factor.size();
+  const std::size_t inner = element_count(std::span(out.shape()).subspan(2));
+  const auto to = out.d_mutable();
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const std::size_t channel = i / inner % channels;
+    to[i] = to[i] * factor[channel] + offset[channel];
+  }
+}
+
+Outputs batch_normalization(const Call& call) {
+  Value out = copy_reals(call.input(0));
+  const double epsilon = call.node.float_attribute("epsilon", 1e-5F);
+  const std::size_t channels = call.input(1).size();
+  std::vector<double> factor(channels);
+  std::vector<double> offset(channels);
+  for (std::size_t c = 0; c < channels; ++c) {
+    factor[c] = call.input(1).d()[c] / std::sqrt(call.input(4).d()[c] + epsilon);
+    offset[c] = call.input(2).d()[c] - call.input(3).d()[c] * factor[c];
+  }
+  scale_channels(out, factor, offset);
+  return std::vector{out};
+}
+
+// Groups of channels are standardised together; instance normalisation has one channel a group.
+Outputs group_normalize(const Call& call, std::size_t groups, bool gain_by_group) {
+  Value out = copy_reals(call.input(0));
+  const double epsilon = call.node.float_attribute("epsilon", 1e-5F);
+  const auto channels = static_cast<std::size_t>(out.shape()[1]);
+  const std::size_t inner = element_count(std::span(out.shape()).subspan(2));
+  const std::size_t width = channels / groups * inner;
+  for (std::size_t block = 0; block < static_cast<std::size_t>(out.shape()[0]) * groups; ++block) {
+    standardize(out.d_mutable().data() + block * width, width, epsilon);
+  }
+  std::vector<double> factor(channels);
+  std::vector<double> offset(channels);
+  for (std::size_t c = 0; c < channels; ++c) {
+    const std::size_t at = gain_by_group ? c / (channels / groups) : c;
+    factor[c] = call.input(1).d()[at];
+    offset[c] = call.input(2).d()[at];
+  }
+  scale_channels(out, factor, offset);
+  return std::vector{out};
+}
+
+Outputs instance_normalization(const Call& call) {
+  return group_normalize(call, static_cast<std::size_t>(call.input(0).shape()[1]), false);
+}
+
+Outputs group_normalization(const Call& call) {
+  return group_normalize(call, static_cast<std::size_t>(call.node.int_attribute("num_groups", 1)),
+                         call.opset < 21);
+}
+
+}  // namespace
+
+const OperatorTable& normalization_operators() {
+  static const OperatorTable kTable = {
+      {"LayerNormalization", layer_normalization}, {"RMSNormalization", rms_normalization},
+      {"BatchNormalization", batch_normalization}, {"InstanceNormalization", instance_normalization},
+      {"GroupNormalization", group_normalization},
+  };
+  return kTable;
+}
+
+}  // namespace touchstone
