@@ -180,7 +180,8 @@ Result<std::vector<TensorView>> OpenVinoEngine::outputs() {
     const ov::Tensor tensor = infer_.get_tensor(port);
     TensorView view;
     view.type = data_type(tensor.get_element_type());
-    view.shape.assign(tensor.get_shape().begin(), tensor.get_shape().end());
+    const ov::Shape shape = tensor.get_shape();
+    view.shape.assign(shape.begin(), shape.end());
     view.bytes = {static_cast<std::byte*>(const_cast<void*>(tensor.data())), tensor.get_byte_size()};
     views.push_back(std::move(view));
   }
