@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/sampling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace touchstone {
+namespace {
+
+constexpr double kOneSided5Percent = 1.6449;
+constexpr double kLevelsAgree = 0.05;
+constexpr double kForeignLimit = 0.15;    // DESIGN: the spread of a ratio fell from 30 % to 1.3 % with this
+constexpr double kShortestTurnNs = 20e6;  // so that switching does not dominate small models
+constexpr double kInnerBelowNs = 10e3;
+constexpr double kSampleNs = 20e3;        // what an aggregated sample should last
+constexpr double kMemoryBytesPerNs = 10;  // 10 GB/s, a cautious single-socket figure
+constexpr double kRefillShare = 0.005;
+constexpr std::int64_t kMostSamplesPerTurn = 1000;
+
+std::size_t rounds_of(const Series& series) {
+  return static_cast<std::size_t>(std::count_if(
+      series.begin(), series.end(), [](const Turn& t) { return !t.dropped && !t.samples_ns.empty(); }));
+}
+
+// 6, 7, 8, 10, 12, 15, 18, 22, …: each look about a fifth later than the last.
+bool is_look(std::size_t rounds) {
+  std::size_t look = kFewestRounds;
+  while (look < rounds) {
+    look += std::max<std::size_t>(1, look / 5);
+  }
+  return look == rounds;
+}
+
+}  // namespace
+
+bool PrecisionRule::met(const Series& series) const {
+  const auto now = estimate(series);
+  return now && now->interval && now->half_width <= target_;
+}
+
+bool PrecisionRule::done(const Series& series) const {
+  const std::size_t rounds = rounds_of(series);
+  return rounds >= most_rounds_ || (rounds >= kFewestRounds && is_look(rounds) && met(series));
+}
+
+double mann_kendall(std::span<const double> values) {
+  const auto n = static_cast<double>(values.size());
+  if (values.size() < 3) {
+    return 0;
+  }
+  double s = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::size_t j = i + 1; j < values.size(); ++j) {
+      s += (values[j] > values[i]) - (values[j] < values[i]);
+    }
+  }
+  const double deviation = std::sqrt(n * (n - 1) * (2 * n + 5) / 18);
+  return s == 0 ? 0 : (s > 0 ? s - 1 : s + 1) / deviation;
+}
+
+void WarmupDetector::add(std::span<const std::int64_t> times_ns) {
+  for (const std::int64_t time : times_ns) {
+    times_.push_back(static_cast<double>(time));
+    total_ns_ += time;
+  }
+}
+
+bool WarmupDetector::trendless() const {
+  if (times_.size() < kWindow) {
+    return false;
+  }
+  const std::span<const double> last = std::span(times_).last(kWindow);
+  const double early = median({last.begin(), last.begin() + kWindow / 2});
+  const double late = median({last.begin() + kWindow / 2, last.end()});
+  return mann_kendall(last) > -kOneSided5Percent && std::abs(early - late) <= kLevelsAgree * late;
+}
+
+bool WarmupDetector::settled() const {
+  return !reason().empty();
+}
+
+std::string WarmupDetector::reason() const {
+  if (trendless()) {
+    return "settled";
+  }
+  if (total_ns_ >= most_ns_) {
+    return "time";
+  }
+  return times_.size() >= most_count_ ? "count" : "";
+}
+
+TurnPlan plan_turn(double latency_ns, std::uint64_t cache_bytes) {
+  TurnPlan plan;
+  const double latency = std::max(latency_ns, 1.0);
+  if (latency < kInnerBelowNs) {
+    plan.inner = static_cast<std::int64_t>(std::ceil(kSampleNs / latency));
+  }
+  const double sample = latency * static_cast<double>(plan.inner);
+  const double refill_ns = static_cast<double>(cache_bytes) / kMemoryBytesPerNs;
+  if (refill_ns > kRefillShare * latency) {
+    plan.warm_count =
+        std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(refill_ns / latency)), 1, 1000);
+  }
+  plan.min_ns = static_cast<std::int64_t>(kShortestTurnNs);
+  plan.min_count = sample > kShortestTurnNs ? 1 : 3;
+  plan.max_count = std::max<std::int64_t>(plan.min_count, kMostSamplesPerTurn);
+  return plan;
+}
+
+std::string disturbance(double foreign_share) {
+  if (foreign_share <= kForeignLimit) {
+    return "";
+  }
+  return fmt::format("others took {:.0f} % of its CPUs", 100 * foreign_share);
+}
+
+}  // namespace touchstone

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "graph/half.h"
+
+namespace touchstone {
+namespace {
+
+template <class T>
+T load(const TensorView& view, std::size_t index) {
+  T value;
+  std::memcpy(&value, view.bytes.data() + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+double element(const TensorView& view, std::size_t index) {
+  switch (view.type) {
+    case DataType::kFloat:
+      return load<float>(view, index);
+    case DataType::kDouble:
+      return load<double>(view, index);
+    case DataType::kFloat16:
+      return float_from_float16(load<std::uint16_t>(view, index));
+    case DataType::kBfloat16:
+      return float_from_bfloat16(load<std::uint16_t>(view, index));
+    case DataType::kInt64:
+      return static_cast<double>(load<std::int64_t>(view, index));
+    case DataType::kInt32:
+      return load<std::int32_t>(view, index);
+    case DataType::kInt16:
+      return load<std::int16_t>(view, index);
+    case DataType::kInt8:
+      return load<std::int8_t>(view, index);
+    case DataType::kUint64:
+      return static_cast<double>(load<std::uint64_t>(view, index));
+    case DataType::kUint32:
+      return load<std::uint32_t>(view, index);
+    case DataType::kUint16:
+      return load<std::uint16_t>(view, index);
+    case DataType::kUint8:
+    case DataType::kBool:
+      return load<std::uint8_t>(view, index);
+    default:
+      return std::nan("");
+  }
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ","));
+}
+
+bool shapes_fit(const TensorView& actual, const TensorView& expected, bool prefix) {
+  if (actual.shape == expected.shape) {
+    return true;
+  }
+  return prefix && actual.shape.size() == expected.shape.size() && !actual.shape.empty() &&
+         actual.shape[0] <= expected.shape[0] &&
+         std::equal(actual.shape.begin() + 1, actual.shape.end(), expected.shape.begin() + 1);
+}
+
+double root_mean_square(const TensorView& view, std::size_t count) {
+  double sum = 0;
+  std::size_t finite = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double value = element(view, i);
+    if (std::isfinite(value)) {
+      sum += value * value;
+      ++finite;
+    }
+  }
+  return finite == 0 ? 0 : std::sqrt(sum / static_cast<double>(finite));
+}
+
+}  // namespace
+
+Tolerance tolerance_for(std::string_view precision) {
+  if (precision == "bf16") {
+    return {5e-2};
+  }
+  if (precision == "f16") {
+    return {1e-2};
+  }
+  if (precision == "int8") {
+    return {2e-1};
+  }
+  return {1e-4};
+}
+
+Verdict compare_tensors(const TensorView& actual, const TensorView& expected, Tolerance tolerance,
+                        bool prefix) {
+  Verdict verdict;
+  if (!shapes_fit(actual, expected, prefix)) {
+    verdict.message = fmt::format("its shape is {}, the reference's {}", shape_text(actual.shape),
+                                  shape_text(expected.shape));
+    return verdict;
+  }
+  const std::size_t count = element_count(actual.shape);
+  const bool exact = expected.type == DataType::kInt64;
+  const double scale = exact ? 0 : root_mean_square(expected, count);
+  double dot = 0, actual_square = 0, expected_square = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double a = element(actual, i);
+    const double e = element(expected, i);
+    if (!std::isfinite(e) || !std::isfinite(a)) {
+      const bool same = a == e || (std::isnan(a) && std::isnan(e));
+      verdict.nans += same ? 0 : 1;
+      continue;
+    }
+    const double difference = std::abs(a - e);
+    const double size = std::abs(e) + scale;
+    const double relative = difference == 0 ? 0 : size == 0 ? INFINITY : difference / size;
+    if (relative > verdict.max_rel) {
+      verdict.max_rel = relative;
+      verdict.worst = i;
+    }
+    verdict.max_abs = std::max(verdict.max_abs, difference);
+    dot += a * e;
+    actual_square += a * a;
+    expected_square += e * e;
+  }
+  const double lengths = std::sqrt(actual_square) * std::sqrt(expected_square);
+  verdict.cosine = lengths == 0 ? (actual_square == expected_square ? 1 : 0) : dot / lengths;
+  const bool close = exact ? verdict.max_abs == 0 : verdict.max_rel <= tolerance.relative;
+  verdict.equal = close && verdict.nans == 0;
+  if (!verdict.equal && verdict.nans > 0) {
+    verdict.message =
+        fmt::format("{} of {} elements are NaN or infinite where the reference's are not (or the reverse)",
+                    verdict.nans, count);
+  } else if (!verdict.equal) {
+    verdict.message = fmt::format(
+        "element {} is {:.6g} where the reference has {:.6g}: off by {:.2g} of the output's scale, {:.0e} is "
+        "allowed; "
+        "cosine {:.6f}",
+        verdict.worst, element(actual, verdict.worst), element(expected, verdict.worst), verdict.max_rel,
+        exact ? 0 : tolerance.relative, verdict.cosine);
+  }
+  return verdict;
+}
+
+}  // namespace touchstone
