@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What engines there are, which are installed, and how their workers are started; from
+// engines/NAME/manifest.toml.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace touchstone {
+
+struct EngineManifest {
+  std::string name, title, licence;
+  std::vector<std::string> modes, shape_modes, devices;
+  std::string form;   // which form of a bundle it takes
+  std::string reads;  // `onnx` or `graph`: which file of the form
+  std::string default_version;
+  std::vector<std::string> versions;      // those whose SDK can be installed; empty: nothing to install
+  std::vector<std::string> library_path;  // within the SDK's folder
+  std::map<std::string, std::string> environment;
+  bool hidden = false;  // for testing the bench; not offered to users
+};
+
+/// One engine, ready to be started.
+struct ResolvedEngine {
+  EngineManifest manifest;
+  std::string version, mode;
+  std::string sdk;  // folder; empty for engines without one
+  std::vector<std::string> command;
+  std::map<std::string, std::string> environment;  // library path and thread limits
+};
+
+/// Reads `folder`/*/manifest.toml. Errors: usage, with file and line.
+Result<std::vector<EngineManifest>> read_catalogue(const std::string& folder);
+
+/// Where things are, for resolving.
+struct EnginePlaces {
+  std::string home;  // SDKs are under home/sdk/NAME/VERSION
+  std::string bin;   // workers are bin/touchstone-worker-NAME
+};
+
+/// The versions of an engine whose SDK is whole on this machine, newest last.
+std::vector<std::string> installed_versions(const EngineManifest& manifest, const EnginePlaces& places);
+
+/// Finds an engine by name, version (empty: the default, or the newest installed) and mode (empty: the
+/// first). Errors: usage (unknown engine, mode, shape mode), engine-missing (SDK or worker not there; says
+/// how to get it), device-missing.
+Result<ResolvedEngine> resolve_engine(const std::vector<EngineManifest>& catalogue,
+                                      const EnginePlaces& places, const std::string& name,
+                                      const std::string& version, const std::string& mode,
+                                      const std::string& device, int threads);
+
+}  // namespace touchstone
