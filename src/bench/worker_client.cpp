@@ -14,7 +14,7 @@
 namespace touchstone {
 namespace {
 
-volatile std::sig_atomic_t interrupt_requested = 0;
+volatile sig_atomic_t interrupt_requested = 0;
 
 // How long a dying worker may take to be gone once its end of the channel is closed.
 constexpr int kDeathWaitMs = 2000;

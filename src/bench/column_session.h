@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// One column's worker over a run: started when first needed, started again after a crash, stopped while
+// others are measured.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "bench/plan.h"
+#include "bench/reference_store.h"
+#include "bench/worker_client.h"
+#include "engines/catalogue.h"
+#include "measure/series.h"
+#include "reference/verdict.h"
+
+namespace touchstone {
+
+/// What a cell's proof found.
+struct Proof {
+  bool equal = true;
+  double max_error = 0;  // largest difference, in units of the output's scale
+  double cosine = 1;
+  std::string message;
+};
+
+class ColumnSession {
+ public:
+  struct Setting {
+    Column column;
+    std::string label;
+    ResolvedEngine engine;
+    std::string model;  // the file that the engine reads
+    int threads = 1;
+    std::vector<int> cpus;
+    std::uint64_t memory_limit = 0;
+    std::chrono::nanoseconds timeout{};
+    std::string log_file;
+  };
+  ColumnSession(Setting setting, MemoryWatch& watch) : setting_(std::move(setting)), watch_(watch) {}
+
+  const Setting& setting() const { return setting_; }
+
+  /// Starts the worker and loads the model, if that is not done. Errors: of the whole column.
+  Result<void> ensure_loaded();
+  /// Makes the worker ready for a shape; returns nanoseconds of compiling. The peak of memory starts anew.
+  Result<std::int64_t> prepare(const TensorSet& inputs);
+  Result<void> set_inputs(const TensorSet& inputs);
+  /// One inference, its outputs compared; returns its nanoseconds.
+  Result<std::int64_t> infer_and_compare(const Expected& expected, bool prefix, Proof& proof);
+  /// The outputs of the last timed inference, compared.
+  Result<void> compare_last(const Expected& expected, bool prefix, Proof& proof);
+  /// One turn of samples, with what others took of the CPUs meanwhile.
+  Result<Turn> measure(const MeasureRequest& request);
+  Result<std::int64_t> peak_bytes();
+  Result<void> rest() { return worker_ ? worker_->rest() : Result<void>{}; }
+  /// Ends the worker; the next use starts a new one.
+  void restart() { worker_.reset(); }
+
+  std::int64_t load_ns() const { return load_ns_; }
+  const Options& options_in_force() const { return options_; }
+  const std::string& engine_version() const { return version_; }
+
+ private:
+  Result<void> compare(const Message& reply, const Expected& expected, bool prefix, Proof& proof) const;
+
+  Setting setting_;
+  MemoryWatch& watch_;
+  std::unique_ptr<WorkerClient> worker_;
+  std::int64_t load_ns_ = 0;
+  Options options_;
+  std::string version_;
+  int crashes_ = 0;
+};
+
+}  // namespace touchstone

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/group_runner.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/text.h"
+#include "measure/machine.h"
+
+namespace touchstone {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+// Adds the time of a scope to a phase.
+class PhaseTimer {
+ public:
+  explicit PhaseTimer(std::chrono::nanoseconds& phase) : phase_(phase), begin_(Clock::now()) {}
+  ~PhaseTimer() { phase_ += Clock::now() - begin_; }
+  PhaseTimer(const PhaseTimer&) = delete;
+  PhaseTimer& operator=(const PhaseTimer&) = delete;
+
+ private:
+  std::chrono::nanoseconds& phase_;
+  Clock::time_point begin_;
+};
+
+constexpr std::int64_t kWarmNs = 1'500'000'000;  // the cap on warm-up beyond the proof
+constexpr std::size_t kWarmCount = 300;
+constexpr double kSlowNs = 1e9;          // from here on the timed inputs are proven by their first turn
+constexpr int kMostDrops = 6;            // repeats of disturbed turns in one cell
+constexpr double kMachineSlower = 1.25;  // calibration kernel against its fastest of the group
+
+bool fatal(const Error& error) {
+  return error.reason == Reason::kInterrupted || error.reason == Reason::kStorage;
+}
+
+std::uint64_t mix(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
+  return (seed * 0x9E3779B97F4A7C15ULL) ^ (a * 0xBF58476D1CE4E5B9ULL) ^ (b * 0x94D049BB133111EBULL);
+}
+
+}  // namespace
+
+void fill_estimate(CellRecord& cell, const Series& series, int launch) {
+  const auto result = estimate(series, launch);
+  if (!result) {
+    return;
+  }
+  cell.median_ns = result->median_ns;
+  cell.low_ns = result->interval ? std::optional(result->interval->low) : std::nullopt;
+  cell.high_ns = result->interval ? std::optional(result->interval->high) : std::nullopt;
+  cell.p90_ns = result->p90_ns;
+  cell.p99_ns = result->p99_ns;
+  cell.minimum_ns = result->minimum_ns;
+  cell.rounds = static_cast<std::int64_t>(result->rounds);
+  cell.samples = static_cast<std::int64_t>(result->samples);
+  if (const auto across = across_launches(series)) {
+    cell.across_low_ns = across->low;
+    cell.across_high_ns = across->high;
+  }
+}
+
+CellView view_of(const CellRecord& cell) {
+  CellView view;
+  view.median_ns = cell.median_ns.value_or(0);
+  view.low_ns = cell.low_ns.value_or(0);
+  view.high_ns = cell.high_ns.value_or(0);
+  view.half_width = view.median_ns > 0 ? (view.high_ns - view.low_ns) / 2 / view.median_ns : 0;
+  view.max_error = cell.max_error.value_or(0);
+  view.rounds = static_cast<std::size_t>(cell.rounds);
+  view.samples = static_cast<std::size_t>(cell.samples);
+  view.disturbed = cell.disturbed;
+  if (cell.state == "na") {
+    view.state = CellView::State::kNotAvailable;
+    view.error = Error{reason_from_string(cell.reason).value_or(Reason::kInternal), cell.message};
+  } else if (cell.state == "done" || cell.state == "proven") {
+    view.state = CellView::State::kDone;
+  } else if (cell.state == "budget") {
+    view.state = CellView::State::kBudget;
+  }
+  return view;
+}
+
+bool GroupRunner::live(std::size_t column) const {
+  return cells_[column].state == "proven";
+}
+
+std::string GroupRunner::where() const {
+  std::vector<std::string> parts;
+  for (const std::string& name : context_.bundle.dimensions) {
+    parts.push_back(std::to_string(dimensions_.at(name)));
+  }
+  return fmt::format("{}", fmt::join(parts, "×"));
+}
+
+void GroupRunner::show(std::size_t column, CellView::State state, const std::string& activity) {
+  CellView view = view_of(cells_[column]);
+  if (view.state == CellView::State::kWaiting || live(column)) {
+    view.state = state;
+  }
+  context_.show(column, view, activity);
+}
+
+// What went wrong in one cell makes it N/A; what concerns the run goes up.
+Result<void> GroupRunner::absorb(std::size_t column, const Result<void>& outcome) {
+  if (outcome) {
+    return {};
+  }
+  if (fatal(outcome.error())) {
+    return outcome;
+  }
+  CellRecord& cell = cells_[column];
+  cell.state = "na";
+  cell.reason = to_string(outcome.error().reason);
+  cell.message = outcome.error().message;
+  TOUCHSTONE_TRY(context_.store.put_cell(cell));
+  show(column, CellView::State::kNotAvailable, "");
+  return {};
+}
+
+Result<void> GroupRunner::prove(const std::optional<DimensionValues>& another_length) {
+  series_.assign(cells_.size(), {});
+  latency_ns_.assign(cells_.size(), 0);
+  dropped_.assign(cells_.size(), 0);
+  finished_.assign(cells_.size(), false);
+  for (std::size_t column = 0; column < cells_.size(); ++column) {
+    if (cells_[column].state != "waiting") {
+      continue;
+    }
+    show(column, CellView::State::kProving, fmt::format("proving {} at {}", cells_[column].column, where()));
+    TOUCHSTONE_TRY(absorb(column, prove_cell(column, another_length)));
+    // Whatever happened, its worker does not run beside the next one.
+    TOUCHSTONE_TRY(absorb(column, context_.columns[column].rest()));
+  }
+  return {};
+}
+
+Result<void> GroupRunner::prove_cell(std::size_t column,
+                                     const std::optional<DimensionValues>& another_length) {
+  Proof proof;
+  TOUCHSTONE_TRY(prove_steps(column, another_length, proof));
+  CellRecord& cell = cells_[column];
+  cell.max_error = proof.max_error;
+  cell.cosine = proof.cosine;
+  cell.verdict = proof.equal ? "equal" : proof.message;
+  if (!proof.equal) {
+    return fail(Reason::kWrongResult, "{} at {}: {}", cell.column, where(), proof.message);
+  }
+  cell.state = "proven";
+  return context_.store.put_cell(cell);
+}
+
+// Proof at dimensions other than the cell's own; where the reference cannot run there, nothing is shown or
+// lost.
+Result<void> GroupRunner::prove_at(std::size_t column, const DimensionValues& dimensions, Proof& proof) {
+  const auto expected = context_.reference.get(dimensions, true);
+  if (!expected) {
+    return fatal(expected.error()) ? Result<void>(tl::unexpected(expected.error())) : Result<void>();
+  }
+  ColumnSession& session = context_.columns[column];
+  TOUCHSTONE_ASSIGN(const TensorSet padded,
+                    make_inputs(context_.bundle, dimensions, context_.plan.seed, true));
+  TOUCHSTONE_TRY(session.prepare(padded));
+  TOUCHSTONE_TRY(session.set_inputs(padded));
+  TOUCHSTONE_TRY(session.infer_and_compare(**expected, context_.reference.prefixes(), proof));
+  return {};
+}
+
+Result<void> GroupRunner::prove_steps(std::size_t column,
+                                      const std::optional<DimensionValues>& another_length, Proof& proof) {
+  ColumnSession& session = context_.columns[column];
+  CellRecord& cell = cells_[column];
+  {
+    const PhaseTimer timer(context_.phases.reading);
+    TOUCHSTONE_TRY(session.ensure_loaded());
+  }
+  cell.load_ns = session.load_ns();
+  cell.options = session.options_in_force();
+  cell.version = session.engine_version();
+  TOUCHSTONE_ASSIGN(const TensorSet padded,
+                    make_inputs(context_.bundle, dimensions_, context_.plan.seed, true));
+  TOUCHSTONE_ASSIGN(const TensorSet timed,
+                    make_inputs(context_.bundle, dimensions_, context_.plan.seed, false));
+  std::shared_ptr<const Expected> expected_padded;
+  std::shared_ptr<const Expected> expected_timed;
+  {
+    const PhaseTimer timer(context_.phases.proof);
+    TOUCHSTONE_ASSIGN(expected_padded, context_.reference.get(dimensions_, true));
+    TOUCHSTONE_ASSIGN(expected_timed, context_.reference.get(dimensions_, false));
+    if (another_length) {
+      TOUCHSTONE_TRY(prove_at(column, *another_length, proof));
+    }
+  }
+  {
+    const PhaseTimer timer(context_.phases.compiling);
+    TOUCHSTONE_ASSIGN(cell.compile_ns, session.prepare(padded));
+  }
+  const PhaseTimer timer(context_.phases.proof);
+  const bool prefix = context_.reference.prefixes();
+  TOUCHSTONE_TRY(session.set_inputs(padded));
+  TOUCHSTONE_ASSIGN(const std::int64_t first, session.infer_and_compare(*expected_padded, prefix, proof));
+  cell.first_ns = first;
+  latency_ns_[column] = static_cast<double>(first);
+  TOUCHSTONE_TRY(session.set_inputs(timed));
+  if (latency_ns_[column] < kSlowNs) {
+    TOUCHSTONE_ASSIGN(const std::int64_t second, session.infer_and_compare(*expected_timed, prefix, proof));
+    latency_ns_[column] = static_cast<double>(second);
+  }
+  return {};
+}
+
+Seconds GroupRunner::pass() const {
+  double total = 0;
+  for (std::size_t column = 0; column < cells_.size(); ++column) {
+    total += live(column) ? latency_ns_[column] : 0;
+  }
+  return Seconds(total / 1e9);
+}
+
+// Untimed inferences until the times have settled; the proof's inferences were the first.
+Result<void> GroupRunner::warm(std::size_t column) {
+  const PhaseTimer timer(context_.phases.warm_up);
+  WarmupDetector detector(kWarmNs, kWarmCount);
+  if (latency_ns_[column] >= static_cast<double>(kWarmNs)) {
+    return {};
+  }
+  while (!detector.settled()) {
+    MeasureRequest request;
+    request.min_count = 1;
+    request.max_count = static_cast<std::int64_t>(WarmupDetector::kWindow);
+    request.max_ns = kWarmNs;
+    TOUCHSTONE_ASSIGN(const Turn turn, context_.columns[column].measure(request));
+    detector.add(turn.samples_ns);
+    latency_ns_[column] = median({turn.samples_ns.begin(), turn.samples_ns.end()});
+  }
+  return context_.columns[column].rest();
+}
+
+Result<void> GroupRunner::turn(std::size_t column, int round) {
+  const PhaseTimer timer(context_.phases.samples);
+  const TurnPlan plan = plan_turn(latency_ns_[column], context_.cache_bytes);
+  MeasureRequest request;
+  request.warm_max_count = plan.warm_count;
+  request.warm_max_ns = kWarmNs;
+  request.min_count = plan.min_count;
+  request.max_count = plan.max_count;
+  request.min_ns = plan.min_ns;
+  request.inner = plan.inner;
+  while (true) {
+    TOUCHSTONE_ASSIGN(Turn turn, context_.columns[column].measure(request));
+    TOUCHSTONE_TRY(context_.columns[column].rest());
+    turn.launch = launch_;
+    turn.round = round;
+    // Repeats are capped: on a machine that is never quiet the last turn counts, and the cell says
+    // `disturbed`.
+    const bool repeat = turn.dropped && dropped_[column] < kMostDrops;
+    dropped_[column] += turn.dropped ? 1 : 0;
+    turn.dropped = repeat;
+    TOUCHSTONE_TRY(context_.store.add_turn(cells_[column].id, turn));
+    series_[column].push_back(std::move(turn));
+    if (!repeat) {
+      return {};
+    }
+  }
+}
+
+// The outputs that the timed inferences left: proof that what was timed was computed.
+Result<void> GroupRunner::check_after(std::size_t column) {
+  const PhaseTimer timer(context_.phases.proof);
+  TOUCHSTONE_ASSIGN(const auto expected, context_.reference.get(dimensions_, false));
+  Proof proof;
+  TOUCHSTONE_TRY(context_.columns[column].compare_last(*expected, context_.reference.prefixes(), proof));
+  TOUCHSTONE_ASSIGN(cells_[column].peak_bytes, context_.columns[column].peak_bytes());
+  TOUCHSTONE_TRY(context_.columns[column].rest());
+  CellRecord& cell = cells_[column];
+  cell.max_error = std::max(cell.max_error.value_or(0), proof.max_error);
+  if (!proof.equal) {
+    cell.verdict = proof.message;
+    cell.median_ns.reset();
+    return fail(Reason::kWrongResult, "{} at {}, after timing: {}", cell.column, where(), proof.message);
+  }
+  return {};
+}
+
+Result<void> GroupRunner::calibrate() {
+  calibrations_.push_back(run_calibration_kernel());
+  const auto now = Clock::now().time_since_epoch();
+  return context_.store.add_calibration(context_.run_id,
+                                        std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
+                                        calibrations_.back());
+}
+
+Result<void> GroupRunner::measure(std::optional<Seconds> allowance, const PrecisionRule& rule) {
+  const auto begin = Clock::now();
+  for (std::size_t column = 0; column < cells_.size(); ++column) {
+    if (live(column)) {
+      show(column, CellView::State::kMeasuring,
+           fmt::format("warming {} at {}", cells_[column].column, where()));
+      TOUCHSTONE_TRY(absorb(column, warm(column)));
+    }
+  }
+  std::vector<std::size_t> order(cells_.size());
+  std::iota(order.begin(), order.end(), 0U);
+  for (int round = 0;; ++round) {
+    const bool racing =
+        std::any_of(order.begin(), order.end(), [&](std::size_t c) { return live(c) && !finished_[c]; });
+    const bool late = allowance && round > 0 && Seconds(Clock::now() - begin) + pass() > *allowance;
+    if (!racing || late) {
+      break;
+    }
+    std::mt19937_64 generator(mix(context_.plan.seed, static_cast<std::uint64_t>(round),
+                                  std::hash<std::string>{}(where() + std::to_string(launch_))));
+    std::shuffle(order.begin(), order.end(), generator);
+    TOUCHSTONE_TRY(calibrate());
+    TOUCHSTONE_TRY(context_.store.begin());
+    for (const std::size_t column : order) {
+      // The baseline races until the last is done, so that every ratio pairs.
+      if (!live(column) || (finished_[column] && column != context_.baseline)) {
+        continue;
+      }
+      const auto outcome = absorb(column, turn(column, round));
+      if (!outcome) {
+        [[maybe_unused]] const auto kept = context_.store.commit();
+        return outcome;
+      }
+      if (live(column)) {
+        latency_ns_[column] =
+            median({series_[column].back().samples_ns.begin(), series_[column].back().samples_ns.end()});
+        fill_estimate(cells_[column], series_[column], launch_);
+        finished_[column] = rule.done(series_[column]);
+      }
+      if (round == 0) {
+        TOUCHSTONE_TRY(absorb(column, live(column) ? check_after(column) : Result<void>{}));
+      }
+    }
+    TOUCHSTONE_TRY(context_.store.commit());
+    for (const std::size_t column : order) {
+      show(column, CellView::State::kMeasuring, fmt::format("round {} of {}", round + 1, where()));
+    }
+  }
+  return conclude();
+}
+
+Result<void> GroupRunner::conclude() {
+  std::vector<double> kernels(calibrations_.begin(), calibrations_.end());
+  const bool slower = kernels.size() > 2 &&
+                      median(kernels) > kMachineSlower * *std::min_element(kernels.begin(), kernels.end());
+  const PrecisionRule target(context_.plan.precision_target);
+  for (std::size_t column = 0; column < cells_.size(); ++column) {
+    CellRecord& cell = cells_[column];
+    if (!live(column)) {
+      continue;
+    }
+    cell.state = target.met(series_[column]) ? "done" : "budget";
+    cell.disturbed = slower || dropped_[column] >= kMostDrops;
+    TOUCHSTONE_TRY(context_.store.put_cell(cell));
+    if (cell.disturbed) {
+      context_.note(fmt::format("{} at {} was disturbed: {} turns dropped, calibration kernel {}",
+                                cell.column, where(), dropped_[column],
+                                slower ? "slower than at its best" : "steady"));
+    }
+    show(column, view_of(cell).state, "");
+  }
+  for (std::size_t column = 0; column < cells_.size(); ++column) {
+    const auto ratio = paired_ratio(series_[column], series_[context_.baseline]);
+    if (!ratio || column == context_.baseline || cells_[column].state == "na" ||
+        cells_[context_.baseline].state == "na") {
+      continue;
+    }
+    RatioRecord record;
+    record.cell = cells_[column].id;
+    record.baseline = cells_[context_.baseline].id;
+    record.ratio = ratio->ratio;
+    record.low = ratio->interval ? std::optional(ratio->interval->low) : std::nullopt;
+    record.high = ratio->interval ? std::optional(ratio->interval->high) : std::nullopt;
+    record.call = ratio->call == Ratio::Call::kFaster   ? "faster"
+                  : ratio->call == Ratio::Call::kSlower ? "slower"
+                                                        : "same";
+    record.rounds = static_cast<std::int64_t>(ratio->rounds);
+    TOUCHSTONE_TRY(context_.store.put_ratio(record));
+  }
+  return {};
+}
+
+}  // namespace touchstone

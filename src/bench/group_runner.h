@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// One group of cells: every column at one shape. Proves each, warms it, then takes turns in shuffled rounds.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "bench/column_session.h"
+#include "bench/reference_store.h"
+#include "bench/run.h"
+#include "measure/sampling.h"
+#include "results/store.h"
+
+namespace touchstone {
+
+/// Nanoseconds by phase, for the record.
+struct Phases {
+  std::chrono::nanoseconds reading{}, proof{}, compiling{}, warm_up{}, samples{};
+};
+
+/// What a group needs of the run around it.
+struct GroupContext {
+  const Plan& plan;
+  const Bundle& bundle;
+  Store& store;
+  std::int64_t run_id;
+  std::vector<ColumnSession>& columns;
+  ReferenceStore& reference;
+  Phases& phases;
+  std::uint64_t cache_bytes;
+  std::size_t baseline;  // index of the column that races until the last is done
+  /// Shows a change to the observer; called between turns only.
+  std::function<void(std::size_t column, const CellView& cell, const std::string& activity)> show;
+  std::function<void(const std::string& text)> note;
+};
+
+class GroupRunner {
+ public:
+  GroupRunner(GroupContext context, DimensionValues dimensions, std::vector<CellRecord>& cells, int launch)
+      : context_(std::move(context)), dimensions_(std::move(dimensions)), cells_(cells), launch_(launch) {}
+
+  /// Proves all cells that are still waiting. `another_length`: also prove at other dimensions, where the
+  /// plan itself has one length only. Errors: interrupted, storage; what concerns one cell makes it N/A
+  /// instead.
+  Result<void> prove(const std::optional<DimensionValues>& another_length);
+  /// Rounds until every live cell is done or `allowance` is spent. Errors as above.
+  Result<void> measure(std::optional<std::chrono::duration<double>> allowance, const PrecisionRule& rule);
+  /// How long one pass over the live cells takes, from what was seen so far.
+  std::chrono::duration<double> pass() const;
+
+ private:
+  Result<void> prove_cell(std::size_t column, const std::optional<DimensionValues>& another_length);
+  Result<void> prove_steps(std::size_t column, const std::optional<DimensionValues>& another_length,
+                           Proof& proof);
+  Result<void> prove_at(std::size_t column, const DimensionValues& dimensions, Proof& proof);
+  Result<void> warm(std::size_t column);
+  Result<void> turn(std::size_t column, int round);
+  Result<void> check_after(std::size_t column);
+  Result<void> conclude();
+  Result<void> absorb(std::size_t column, const Result<void>& outcome);
+  Result<void> calibrate();
+  bool live(std::size_t column) const;
+  void show(std::size_t column, CellView::State state, const std::string& activity);
+  std::string where() const;
+
+  GroupContext context_;
+  DimensionValues dimensions_;
+  std::vector<CellRecord>& cells_;
+  int launch_;
+  std::vector<Series> series_;
+  std::vector<double> latency_ns_;
+  std::vector<int> dropped_;
+  std::vector<bool> finished_;
+  std::vector<std::int64_t> calibrations_;
+};
+
+/// The estimate and its parts, into the record. `launch`: whose interval stands as the within-launch one.
+void fill_estimate(CellRecord& cell, const Series& series, int launch);
+CellView view_of(const CellRecord& cell);
+
+}  // namespace touchstone

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/run.h"
+
+#include <fmt/chrono.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "bench/cpu_set.h"
+#include "bench/environment.h"
+#include "bench/group_runner.h"
+#include "bench/helper_process.h"
+#include "bench/layout.h"
+#include "bench/time_budget.h"
+#include "measure/machine.h"
+
+namespace touchstone {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+// A worker may use this share of the machine's memory unless the plan says otherwise.
+constexpr double kMemoryShare = 0.9;
+// Shapes whose pass is longer than this are not repeated in further launches.
+constexpr double kLongestRepeatedPass = 2.0;
+
+class Run {
+ public:
+  Run(const RunRequest& request, RunObserver& observer, Store store, Bundle bundle)
+      : request_(request),
+        plan_(request.plan),
+        observer_(observer),
+        store_(std::move(store)),
+        bundle_(std::move(bundle)),
+        begin_(Clock::now()) {}
+
+  Result<void> set_up();
+  Result<void> run_all();
+  Result<RunSummary> summarize(bool interrupted);
+
+ private:
+  Result<void> set_up_columns(const std::vector<EngineManifest>& catalogue,
+                              const std::vector<Column>& columns);
+  Result<void> set_up_reference(const std::vector<EngineManifest>& catalogue);
+  Result<void> set_up_record();
+  Result<void> set_up_cells(const std::vector<CellRecord>& earlier);
+  Result<void> run_group(std::size_t shape, int launch);
+  Result<void> close_group(std::size_t shape, const char* reason, const std::string& message);
+  Result<void> further_launches();
+  CellRecord blank_cell(std::size_t column, std::size_t shape) const;
+  bool group_waits(std::size_t shape) const;
+  void show(std::size_t shape, std::size_t column, const CellView& cell, const std::string& activity);
+  void tell_progress(std::size_t shape);
+  std::string log_path(const std::string& label) const;
+
+  const RunRequest& request_;
+  const Plan& plan_;
+  RunObserver& observer_;
+  Store store_;
+  Bundle bundle_;
+  Clock::time_point begin_;
+  std::chrono::nanoseconds earlier_{};  // spent before this process, when resumed
+  RunRecord record_;
+  RunView view_;
+  std::vector<int> cpus_;
+  MemoryWatch watch_;
+  std::vector<ColumnSession> sessions_;
+  std::vector<std::optional<Error>> missing_;  // by column: why it cannot run at all
+  std::vector<DimensionValues> shapes_;
+  std::vector<std::vector<CellRecord>> cells_;  // by shape, then column
+  std::unique_ptr<ReferenceStore> reference_;
+  std::unique_ptr<TimeBudget> budget_;
+  Phases phases_;
+  std::size_t baseline_ = 0;
+  std::size_t done_groups_ = 0;
+};
+
+std::string Run::log_path(const std::string& label) const {
+  std::string name = label;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '/' || c == ' ' || c == ':' || c == '='; }, '-');
+  return fmt::format("{}/logs/{}-{}.log", request_.installation.home, name, getpid());
+}
+
+Result<void> Run::set_up() {
+  TOUCHSTONE_ASSIGN(const auto catalogue, read_catalogue(request_.installation.manifests));
+  TOUCHSTONE_ASSIGN(const auto columns, layout_columns(plan_, catalogue));
+  TOUCHSTONE_ASSIGN(shapes_, layout_shapes(plan_, bundle_));
+  const int most = std::max_element(columns.begin(), columns.end(), [](const Column& a, const Column& b) {
+                     return a.threads < b.threads;
+                   })->threads;
+  TOUCHSTONE_ASSIGN(cpus_, choose_cpu_set(std::any_of(columns.begin(), columns.end(),
+                                                      [](const Column& c) { return c.threads == 0; })
+                                              ? 0
+                                              : most));
+  std::error_code ignored;
+  fs::create_directories(request_.installation.home + "/logs", ignored);
+  TOUCHSTONE_TRY(set_up_columns(catalogue, columns));
+  TOUCHSTONE_TRY(set_up_reference(catalogue));
+  std::vector<double> sizes;
+  for (const DimensionValues& shape : shapes_) {
+    sizes.push_back(shape_size(shape));
+  }
+  budget_ = std::make_unique<TimeBudget>(sizes,
+                                         plan_.budget ? std::optional<Seconds>(*plan_.budget) : std::nullopt);
+  return set_up_record();
+}
+
+Result<void> Run::set_up_columns(const std::vector<EngineManifest>& catalogue,
+                                 const std::vector<Column>& columns) {
+  const EnginePlaces places{request_.installation.home, request_.installation.bin};
+  const std::uint64_t limit =
+      plan_.memory_limit > 0
+          ? plan_.memory_limit
+          : static_cast<std::uint64_t>(kMemoryShare * static_cast<double>(usable_memory()));
+  for (const Column& column : columns) {
+    const std::string label = column_label(column, columns);
+    const int threads = column.threads == 0 ? static_cast<int>(cpus_.size()) : column.threads;
+    auto engine = resolve_engine(catalogue, places, column.engine.engine, column.engine.version,
+                                 column.engine.mode, column.device, threads);
+    if (!engine && engine.error().reason == Reason::kUsage) {
+      return tl::unexpected(engine.error());
+    }
+    ColumnSession::Setting setting;
+    setting.column = column;
+    setting.label = label;
+    setting.threads = threads;
+    setting.cpus.assign(cpus_.begin(), cpus_.begin() + threads);
+    setting.memory_limit = limit;
+    setting.timeout = plan_.cell_timeout;
+    setting.log_file = log_path(label);
+    std::optional<Error> missing;
+    if (engine) {
+      setting.engine = *engine;
+      const auto form = bundle_.forms.find(engine->manifest.form);
+      const FormFiles& files = form == bundle_.forms.end() ? bundle_.forms.at("source") : form->second;
+      setting.model = engine->manifest.reads == "onnx" ? files.onnx : files.graph;
+    } else {
+      missing = engine.error();
+      observer_.note(fmt::format("{}: {}", label, missing->message));
+    }
+    std::error_code ignored;
+    fs::remove(setting.log_file, ignored);
+    view_.columns.push_back(label);
+    missing_.push_back(missing);
+    sessions_.emplace_back(std::move(setting), watch_);
+  }
+  if (!plan_.baseline.empty()) {
+    const auto found = std::find(view_.columns.begin(), view_.columns.end(), plan_.baseline);
+    if (found == view_.columns.end()) {
+      return fail(Reason::kUsage, "--baseline: there is no column '{}'{}; columns: {}", plan_.baseline,
+                  did_you_mean(plan_.baseline, view_.columns), fmt::join(view_.columns, ", "));
+    }
+    baseline_ = static_cast<std::size_t>(found - view_.columns.begin());
+  } else {
+    // The first column that can run at all.
+    const auto able = std::find(missing_.begin(), missing_.end(), std::nullopt);
+    baseline_ = able == missing_.end() ? 0 : static_cast<std::size_t>(able - missing_.begin());
+  }
+  return {};
+}
+
+Result<void> Run::set_up_reference(const std::vector<EngineManifest>& catalogue) {
+  const EnginePlaces places{request_.installation.home, request_.installation.bin};
+  TOUCHSTONE_ASSIGN(const ResolvedEngine engine, resolve_engine(catalogue, places, "reference", "", "", "cpu",
+                                                                static_cast<int>(cpus_.size())));
+  ReferenceStore::Setting setting;
+  setting.bundle = bundle_;
+  setting.seed = plan_.seed;
+  setting.folder = request_.installation.home + "/references";
+  setting.threads = static_cast<int>(cpus_.size());
+  setting.launch.name = "reference";
+  setting.launch.command = engine.command;
+  setting.launch.cpus = cpus_;
+  setting.launch.timeout = std::max<std::chrono::nanoseconds>(plan_.cell_timeout, std::chrono::minutes(10));
+  setting.launch.log_file = log_path("reference");
+  if (const auto batch = batch_dimension(bundle_)) {
+    for (const DimensionValues& shape : shapes_) {
+      setting.largest_batch = std::max(setting.largest_batch, shape.at(*batch));
+    }
+  }
+  reference_ = std::make_unique<ReferenceStore>(std::move(setting), watch_);
+  return {};
+}
+
+Result<void> Run::set_up_record() {
+  record_.kind = request_.verify_only ? "verify" : "run";
+  record_.created = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  record_.model = bundle_.name;
+  record_.bundle = bundle_.hash;
+  record_.plan = canonical_plan(plan_);
+  record_.plan_hash = sha256(record_.plan + bundle_.hash + record_.kind);
+  record_.baseline = view_.columns[baseline_];
+  record_.version = "0.1.0";
+  record_.status = "running";
+  record_.precision_target = plan_.precision_target;
+  record_.seed = plan_.seed;
+  std::vector<CellRecord> earlier;
+  if (request_.resume) {
+    TOUCHSTONE_ASSIGN(const auto runs, store_.runs());
+    const auto same = std::find_if(runs.rbegin(), runs.rend(),
+                                   [&](const RunRecord& run) { return run.plan_hash == record_.plan_hash; });
+    if (same == runs.rend()) {
+      return fail(Reason::kUsage,
+                  "--resume: {} holds no run of this plan on this model; run it without --resume",
+                  store_.path());
+    }
+    record_.id = same->id;
+    record_.phases_ns = same->phases_ns;
+    earlier_ = std::chrono::nanoseconds(same->elapsed_ns);
+    TOUCHSTONE_ASSIGN(earlier, store_.cells(same->id));
+  }
+  TOUCHSTONE_TRY(store_.begin());
+  TOUCHSTONE_TRY(store_.put_run(record_));
+  auto facts = describe_machine(cpus_);
+  for (const ColumnSession& session : sessions_) {
+    facts["worker.command." + session.setting().label] =
+        fmt::format("{}", fmt::join(session.setting().engine.command, " "));
+  }
+  TOUCHSTONE_TRY(store_.put_environment(record_.id, facts));
+  TOUCHSTONE_TRY(set_up_cells(earlier));
+  return store_.commit();
+}
+
+CellRecord Run::blank_cell(std::size_t column, std::size_t shape) const {
+  const ColumnSession::Setting& setting = sessions_[column].setting();
+  CellRecord cell;
+  cell.run = record_.id;
+  cell.column = setting.label;
+  cell.engine = setting.column.engine.engine;
+  cell.version = setting.engine.version;
+  cell.mode = setting.engine.mode;
+  cell.device = setting.column.device;
+  cell.precision = setting.column.precision;
+  cell.shape_mode = setting.column.shape_mode;
+  cell.threads = setting.threads;
+  cell.options = setting.column.options;
+  cell.dimensions = shapes_[shape];
+  cell.state = "waiting";
+  if (const auto batch = batch_dimension(bundle_)) {
+    cell.batch = shapes_[shape].at(*batch);
+  }
+  if (const auto sequence = sequence_dimension(bundle_)) {
+    cell.sequence = shapes_[shape].at(*sequence);
+  }
+  const auto not_available = [&](Reason reason, std::string message) {
+    cell.state = "na";
+    cell.reason = to_string(reason);
+    cell.message = std::move(message);
+  };
+  if (missing_[column]) {
+    not_available(missing_[column]->reason, missing_[column]->message);
+  } else if (bundle_.max_sequence && cell.sequence > *bundle_.max_sequence) {
+    not_available(Reason::kSequenceTooLong, fmt::format("{} knows {} positions, {} were asked for",
+                                                        bundle_.name, *bundle_.max_sequence, cell.sequence));
+  }
+  return cell;
+}
+
+// Cells of an earlier process of this run stand as they are where they are finished; the others are measured
+// anew.
+Result<void> Run::set_up_cells(const std::vector<CellRecord>& earlier) {
+  view_.shapes = shapes_;
+  view_.model = bundle_.name;
+  for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+    cells_.emplace_back();
+    for (std::size_t column = 0; column < sessions_.size(); ++column) {
+      CellRecord cell = blank_cell(column, shape);
+      const auto known = std::find_if(earlier.begin(), earlier.end(), [&](const CellRecord& other) {
+        return other.column == cell.column && other.dimensions == cell.dimensions;
+      });
+      if (known != earlier.end()) {
+        const bool finished = known->state == "done" || known->state == "budget" ||
+                              (known->state == "na" && known->reason != to_string(Reason::kBudget) &&
+                               known->reason != to_string(Reason::kEngineMissing));
+        if (finished) {
+          cell = *known;
+        }
+        cell.id = known->id;
+      }
+      TOUCHSTONE_TRY(store_.put_cell(cell));
+      CellView view = view_of(cell);
+      view.column = column;
+      view.shape = shape;
+      view_.cells.push_back(view);
+      cells_.back().push_back(std::move(cell));
+    }
+  }
+  return {};
+}
+
+bool Run::group_waits(std::size_t shape) const {
+  return std::any_of(cells_[shape].begin(), cells_[shape].end(), [](const CellRecord& cell) {
+    return cell.state == "waiting" || cell.state == "proven";
+  });
+}
+
+void Run::tell_progress(std::size_t shape) {
+  const Seconds elapsed = Clock::now() - begin_;
+  Seconds rest = budget_->expected_rest(std::min(shape + 1, shapes_.size()));
+  if (plan_.budget) {
+    rest = std::min(rest, std::max(Seconds(0), Seconds(*plan_.budget) - elapsed));
+  }
+  const Seconds here = 8 * budget_->expected_pass(shape);
+  rest += here / 2;
+  const double by_groups = static_cast<double>(done_groups_) / static_cast<double>(shapes_.size());
+  view_.progress = rest.count() > 0 ? elapsed.count() / (elapsed + rest).count() : by_groups;
+  view_.progress = std::clamp(view_.progress, 0.0, done_groups_ == shapes_.size() ? 1.0 : 0.99);
+  view_.remaining = std::chrono::duration_cast<std::chrono::nanoseconds>(rest);
+}
+
+void Run::show(std::size_t shape, std::size_t column, const CellView& cell, const std::string& activity) {
+  CellView& slot = view_.cells[shape * sessions_.size() + column];
+  slot = cell;
+  slot.column = column;
+  slot.shape = shape;
+  if (!activity.empty()) {
+    view_.activity = activity;
+  }
+  tell_progress(shape);
+  observer_.update(view_);
+}
+
+Result<void> Run::close_group(std::size_t shape, const char* reason, const std::string& message) {
+  for (std::size_t column = 0; column < sessions_.size(); ++column) {
+    CellRecord& cell = cells_[shape][column];
+    if (cell.state != "waiting" && cell.state != "proven") {
+      continue;
+    }
+    cell.state = "na";
+    cell.reason = reason;
+    cell.message = message;
+    TOUCHSTONE_TRY(store_.put_cell(cell));
+    show(shape, column, view_of(cell), "");
+  }
+  return {};
+}
+
+Result<void> Run::run_group(std::size_t shape, int launch) {
+  GroupContext context{plan_,
+                       bundle_,
+                       store_,
+                       record_.id,
+                       sessions_,
+                       *reference_,
+                       phases_,
+                       last_level_cache_bytes(cpus_.front()),
+                       baseline_,
+                       [this, shape](std::size_t column, const CellView& cell, const std::string& activity) {
+                         show(shape, column, cell, activity);
+                       },
+                       [this](const std::string& text) { observer_.note(text); }};
+  GroupRunner group(std::move(context), shapes_[shape], cells_[shape], launch);
+  const auto begin = Clock::now();
+  const auto allowance = budget_->allowance(shape, begin - begin_);
+  if (allowance && *allowance < budget_->expected_pass(shape)) {
+    return close_group(shape, "budget",
+                       "the time budget was spent before this shape; --budget gives more, --resume goes on");
+  }
+  TOUCHSTONE_TRY(group.prove(another_length(shapes_, bundle_, shapes_[shape])));
+  budget_->observe_pass(shape, group.pass());
+  if (request_.verify_only) {
+    for (CellRecord& cell : cells_[shape]) {
+      TOUCHSTONE_TRY(store_.put_cell(cell));
+    }
+    return {};
+  }
+  const PrecisionRule rule(plan_.precision_target);
+  return group.measure(allowance ? std::optional(*allowance - Seconds(Clock::now() - begin)) : std::nullopt,
+                       rule);
+}
+
+// Launches of one cell differ by more than its rounds do: quick shapes are measured again in fresh processes.
+Result<void> Run::further_launches() {
+  for (int launch = 1; launch < plan_.launches; ++launch) {
+    for (ColumnSession& session : sessions_) {
+      session.restart();
+    }
+    for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+      if (budget_->expected_pass(shape).count() > kLongestRepeatedPass) {
+        continue;
+      }
+      std::vector<CellRecord> first = cells_[shape];
+      for (CellRecord& cell : cells_[shape]) {
+        cell.state = cell.state == "done" || cell.state == "budget" ? "waiting" : cell.state;
+      }
+      TOUCHSTONE_TRY(run_group(shape, launch));
+      for (std::size_t column = 0; column < first.size(); ++column) {
+        // The cell keeps the first launch's numbers; the interval across launches is taken over all.
+        TOUCHSTONE_ASSIGN(const Series series, store_.turns(first[column].id));
+        fill_estimate(first[column], series, 0);
+        TOUCHSTONE_TRY(store_.put_cell(first[column]));
+      }
+      cells_[shape] = std::move(first);
+    }
+  }
+  return {};
+}
+
+Result<void> Run::run_all() {
+  for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+    if (group_waits(shape)) {
+      TOUCHSTONE_TRY(run_group(shape, 0));
+    }
+    ++done_groups_;
+    tell_progress(shape);
+  }
+  return request_.verify_only ? Result<void>{} : further_launches();
+}
+
+Result<RunSummary> Run::summarize(bool interrupted) {
+  RunSummary summary;
+  summary.elapsed = earlier_ + (Clock::now() - begin_);
+  summary.phases = {{"reading", phases_.reading},
+                    {"proof", phases_.proof},
+                    {"compiling", phases_.compiling},
+                    {"warm-up", phases_.warm_up},
+                    {"samples", phases_.samples}};
+  for (const auto& [name, time] : summary.phases) {
+    record_.phases_ns[name] += time.count();
+  }
+  const bool short_of_time = std::any_of(view_.cells.begin(), view_.cells.end(), [](const CellView& cell) {
+    return cell.state == CellView::State::kBudget;
+  });
+  record_.status = interrupted ? "interrupted" : short_of_time ? "budget" : "done";
+  record_.elapsed_ns = summary.elapsed.count();
+  TOUCHSTONE_TRY(store_.put_run(record_));
+  view_.progress = interrupted ? view_.progress : 1;
+  view_.remaining.reset();
+  view_.activity.clear();
+  summary.run_id = record_.id;
+  summary.view = view_;
+  summary.interrupted = interrupted;
+  summary.bundle_hash = bundle_.hash;
+  return summary;
+}
+
+}  // namespace
+
+Installation find_installation() {
+  Installation installation;
+  std::error_code error;
+  const fs::path executable = fs::read_symlink("/proc/self/exe", error);
+  installation.bin = executable.parent_path().string();
+  if (const char* home = std::getenv("TOUCHSTONE_HOME"); home != nullptr && *home != '\0') {
+    installation.home = home;
+  } else {
+    const char* user = std::getenv("HOME");
+    installation.home = std::string(user == nullptr ? "/root" : user) + "/.cache/touchstone";
+  }
+  // Beside the executables in an installed tree; in the sources when run from a build tree.
+  const fs::path shared = executable.parent_path().parent_path() / "share/touchstone/engines";
+  installation.manifests = fs::exists(shared, error) ? shared.string() : TOUCHSTONE_SOURCE_ENGINES;
+  return installation;
+}
+
+Result<RunSummary> run_plan(const RunRequest& request, RunObserver& observer) {
+  install_interrupt_handler();
+  TOUCHSTONE_ASSIGN(const auto described,
+                    call_model_helper(request.installation,
+                                      {"prepare", request.plan.model, "--home", request.installation.home}));
+  TOUCHSTONE_ASSIGN(Bundle bundle, bundle_from_json(described, described.value("folder", "")));
+  TOUCHSTONE_ASSIGN(Store store, Store::open_for_writing(request.results));
+  Run run(request, observer, std::move(store), std::move(bundle));
+  TOUCHSTONE_TRY(run.set_up());
+  const auto outcome = run.run_all();
+  if (!outcome && outcome.error().reason != Reason::kInterrupted) {
+    return tl::unexpected(outcome.error());
+  }
+  return run.summarize(!outcome.has_value());
+}
+
+}  // namespace touchstone

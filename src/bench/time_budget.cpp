@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/time_budget.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace touchstone {
+namespace {
+
+// A group wants its proof and warm-up (about two passes), six rounds and a few more until the target is met.
+constexpr double kUsualPasses = 10;
+// The least a group is kept time for: proof and one round.
+constexpr double kLeastPasses = 2.2;
+// Starting, compiling and proving cost this much whatever the shape.
+constexpr double kFixedSeconds = 1.5;
+// A noisy group does not take the time of those that come after it.
+constexpr double kMostTimesUsual = 3;
+
+}  // namespace
+
+void TimeBudget::observe_pass(std::size_t index, Seconds pass) {
+  observed_.emplace_back(sizes_[index], pass.count());
+}
+
+TimeBudget::Seconds TimeBudget::expected_pass(std::size_t index) const {
+  if (observed_.empty()) {
+    return Seconds(0);
+  }
+  // The observation of the nearest size; time grows at most in proportion beyond it.
+  const double size = sizes_[index];
+  const auto nearest =
+      std::min_element(observed_.begin(), observed_.end(), [&](const auto& a, const auto& b) {
+        return std::abs(std::log(a.first / size)) < std::abs(std::log(b.first / size));
+      });
+  return Seconds(nearest->second * std::max(1.0, size / nearest->first));
+}
+
+TimeBudget::Seconds TimeBudget::least(std::size_t index) const {
+  return kLeastPasses * expected_pass(index) + Seconds(kFixedSeconds);
+}
+
+TimeBudget::Seconds TimeBudget::expected_rest(std::size_t index) const {
+  Seconds total(0);
+  for (std::size_t i = index; i < sizes_.size(); ++i) {
+    total += kUsualPasses * expected_pass(i) + Seconds(kFixedSeconds);
+  }
+  return total;
+}
+
+std::optional<TimeBudget::Seconds> TimeBudget::allowance(std::size_t index, Seconds elapsed) const {
+  if (!budget_) {
+    return std::nullopt;
+  }
+  Seconds left = *budget_ - elapsed;
+  for (std::size_t later = index + 1; later < sizes_.size(); ++later) {
+    left -= least(later);
+  }
+  const Seconds usual = kUsualPasses * expected_pass(index) + Seconds(2 * kFixedSeconds);
+  const Seconds most = observed_.empty() ? left : std::min(left, kMostTimesUsual * usual);
+  return std::max(most, Seconds(0));
+}
+
+}  // namespace touchstone
