@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "bench/helper_process.h"
+#include "commands.h"
+
+namespace touchstone {
+
+void add_models(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("models", "The models that are known by name");
+  command->callback([&action] {
+    action = [] {
+      const auto answer = call_model_helper(find_installation(), {"list"});
+      if (!answer) {
+        return report(answer.error());
+      }
+      for (const auto& model : answer->at("models")) {
+        const auto limit = model.at("max_sequence");
+        fmt::print("{:20} {:>11} parameters  {:>8}  {}{}\n", model.at("name").get<std::string>(),
+                   model.at("parameters").get<std::uint64_t>(),
+                   human_bytes(model.at("weight_bytes").get<std::uint64_t>()),
+                   model.at("description").get<std::string>(),
+                   limit.is_null() ? "" : fmt::format("; up to {} positions", limit.get<std::int64_t>()));
+      }
+      return static_cast<int>(kDone);
+    };
+  });
+}
+
+}  // namespace touchstone

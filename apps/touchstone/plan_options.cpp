@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan_options.h"
+
+namespace touchstone {
+
+void PlanOptions::add_to(CLI::App& command, bool timing) {
+  command.add_option("MODEL", model, "A zoo name (`touchstone models`) or the path of an .onnx file");
+  command.add_option("--engines", engines, "NAME[==VERSION][:MODE], separated by commas")->delimiter(',');
+  command.add_option("--batch", batch, "Batch sizes: 1,2,4 or 1..8 (doubling)");
+  command.add_option("--seq", seq, "Sequence lengths: 8,64 or 8..64");
+  command.add_option("--dims", dims, "Values of any symbolic dimension: name=1,2");
+  command.add_option("--shape-mode", shape_modes, "dynamic, fixed or both (fixed,dynamic)")->delimiter(',');
+  command.add_option("--device", devices, "cpu or cuda:N")->delimiter(',');
+  command.add_option("--precision", precisions, "f32 (bf16, f16 and int8 where an engine has them)")
+      ->delimiter(',');
+  command.add_option("--threads", threads, "Threads of every engine; default: one per physical core")
+      ->delimiter(',');
+  command.add_option("--option", options, "An engine's own option: ENGINE.KEY=VALUE");
+  command.add_option("--preset", preset, "A known plan: five-engines");
+  command.add_option("--profile", profile, "Of a preset: quick or full");
+  command.add_option("--plan", plan_file, "A plan file in TOML (docs/guide.md)");
+  command.add_option("--timeout", timeout, "The longest wait for one answer of an engine: 5m");
+  command.add_option("--memory-limit", memory_limit, "Bytes that one engine may use: 4GB");
+  command.add_option("--seed", seed, "Of inputs and of the order of turns");
+  if (timing) {
+    command.add_option("--precision-target", target, "Half-width of a cell's interval ÷ its median: 2%");
+    command.add_option("--budget", budget, "For the whole run: 10m");
+    command.add_option("--launches", launches, "Processes per engine, for the interval across launches");
+    command.add_option("--baseline", baseline, "The column that the others are compared with");
+  }
+}
+
+Result<Plan> PlanOptions::plan() const {
+  Plan plan;
+  if (!preset.empty()) {
+    TOUCHSTONE_ASSIGN(plan, preset_plan(preset, profile));
+  } else if (!profile.empty()) {
+    return fail(Reason::kUsage, "--profile goes with --preset");
+  }
+  if (!plan_file.empty()) {
+    TOUCHSTONE_ASSIGN(plan, read_plan(plan_file));
+  }
+  if (!model.empty()) {
+    plan.model = model;
+  }
+  if (plan.model.empty()) {
+    return fail(Reason::kUsage,
+                "which model? Give a zoo name (`touchstone models`) or the path of an .onnx file");
+  }
+  if (!engines.empty()) {
+    plan.engines.clear();
+    plan.columns.clear();
+    for (const std::string& engine : engines) {
+      TOUCHSTONE_ASSIGN(EngineSelector selector, parse_engine_selector(engine));
+      plan.engines.push_back(std::move(selector));
+    }
+  }
+  if (!batch.empty()) {
+    TOUCHSTONE_ASSIGN(plan.dimensions["batch"], parse_axis("--batch", batch));
+  }
+  if (!seq.empty()) {
+    TOUCHSTONE_ASSIGN(plan.dimensions["seq"], parse_axis("--seq", seq));
+  }
+  for (const std::string& entry : dims) {
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return fail(Reason::kUsage, "--dims: '{}' should be NAME=VALUES, such as batch=1,8", entry);
+    }
+    const std::string name = entry.substr(0, equals);
+    TOUCHSTONE_ASSIGN(plan.dimensions[name], parse_axis("--dims " + name, entry.substr(equals + 1)));
+  }
+  for (const std::string& entry : options) {
+    const std::size_t dot = entry.find('.');
+    const std::size_t equals = entry.find('=');
+    if (dot == std::string::npos || equals == std::string::npos || equals < dot) {
+      return fail(Reason::kUsage, "--option: '{}' should be ENGINE.KEY=VALUE", entry);
+    }
+    plan.options[entry.substr(0, dot)][entry.substr(dot + 1, equals - dot - 1)] = entry.substr(equals + 1);
+  }
+  if (!shape_modes.empty()) {
+    plan.shape_modes = shape_modes;
+  }
+  if (!devices.empty()) {
+    plan.devices = devices;
+  }
+  if (!precisions.empty()) {
+    plan.precisions = precisions;
+  }
+  if (!threads.empty()) {
+    plan.threads = threads;
+    for (Column& column : plan.columns) {
+      column.threads = threads.front();
+    }
+  }
+  if (!target.empty()) {
+    TOUCHSTONE_ASSIGN(plan.precision_target, parse_fraction("--precision-target", target));
+  }
+  if (!budget.empty()) {
+    TOUCHSTONE_ASSIGN(plan.budget, parse_duration("--budget", budget));
+  }
+  if (!timeout.empty()) {
+    TOUCHSTONE_ASSIGN(plan.cell_timeout, parse_duration("--timeout", timeout));
+  }
+  if (!memory_limit.empty()) {
+    TOUCHSTONE_ASSIGN(plan.memory_limit, parse_bytes("--memory-limit", memory_limit));
+  }
+  plan.seed = seed.value_or(plan.seed);
+  plan.launches = launches.value_or(plan.launches);
+  if (plan.launches < 1 || plan.launches > 100) {
+    return fail(Reason::kUsage, "--launches: {} is not from 1 to 100", plan.launches);
+  }
+  plan.baseline = baseline.empty() ? plan.baseline : baseline;
+  if (plan.engines.empty() && plan.columns.empty()) {
+    plan.engines = {{"onnxruntime", "", ""},
+                    {"openvino", "", ""},
+                    {"pytorch", "", "eager"},
+                    {"pytorch", "", "torchscript"}};
+  }
+  return plan;
+}
+
+}  // namespace touchstone
