@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/result.h"
+#include "bench/run.h"
 
 namespace touchstone {
 
@@ -25,5 +26,8 @@ void add_compare(CLI::App& app, Action& action);
 
 /// Prints an error to standard error and returns its exit code.
 int report(const Error& error);
+
+/// Where things are; `home` (from --home) wins where it is not empty.
+Installation installation_at(const std::string& home);
 
 }  // namespace touchstone

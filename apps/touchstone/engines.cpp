@@ -4,65 +4,136 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
-#include "bench/run.h"
 #include "commands.h"
 #include "engines/catalogue.h"
 
 namespace touchstone {
 namespace {
 
-std::string status_of(const EngineManifest& manifest, const std::vector<EngineManifest>& catalogue,
-                      const EnginePlaces& places) {
-  const auto installed = installed_versions(manifest, places);
+struct Options {
+  std::string home;
+  bool json = false;
+  std::vector<std::string> names;
+};
+
+// Why it cannot be used here, or empty.
+std::string obstacle(const std::vector<EngineManifest>& catalogue, const EnginePlaces& places,
+                     const EngineManifest& manifest) {
   const auto usable = resolve_engine(catalogue, places, manifest.name, "", "", "cpu", 1);
-  if (!usable) {
-    return usable.error().message;
-  }
-  return installed.empty() ? "built in" : fmt::format("installed: {}", fmt::join(installed, ", "));
+  return usable ? "" : usable.error().message;
 }
 
-int list() {
-  const Installation installation = find_installation();
+std::vector<std::string> selectors_of(const EngineManifest& manifest) {
+  std::vector<std::string> selectors;
+  for (const std::string& mode : manifest.modes) {
+    selectors.push_back(mode == "default" ? manifest.name : manifest.name + ":" + mode);
+  }
+  return selectors;
+}
+
+void print_engine(const EngineManifest& manifest, const std::vector<std::string>& installed,
+                  const std::string& why_not) {
+  fmt::print("{:14} {}\n", manifest.name, manifest.title);
+  fmt::print("  installed: {}\n", installed.empty() ? "none" : fmt::format("{}", fmt::join(installed, ", ")));
+  if (!why_not.empty()) {
+    fmt::print("  not usable here: {}\n", why_not);
+  }
+  fmt::print("  known versions: {}\n  columns: {}; shapes: {}; devices: {}; licence: {}\n",
+             fmt::join(manifest.versions, ", "), fmt::join(selectors_of(manifest), ", "),
+             fmt::join(manifest.shape_modes, ", "), fmt::join(manifest.devices, ", "), manifest.licence);
+}
+
+int list(const Options& options) {
+  const Installation installation = installation_at(options.home);
   const EnginePlaces places{installation.home, installation.bin};
   const auto catalogue = read_catalogue(installation.manifests);
   if (!catalogue) {
     return report(catalogue.error());
   }
+  nlohmann::json all = nlohmann::json::array();
   for (const EngineManifest& manifest : *catalogue) {
     if (manifest.hidden) {
       continue;
     }
-    std::vector<std::string> modes;
-    for (const std::string& mode : manifest.modes) {
-      modes.push_back(mode == "default" ? manifest.name : manifest.name + ":" + mode);
+    const auto installed = installed_versions(manifest, places);
+    const std::string why_not = obstacle(*catalogue, places, manifest);
+    if (!options.json) {
+      print_engine(manifest, installed, why_not);
+      continue;
     }
-    fmt::print("{:14} {}\n  modes: {}; shapes: {}; devices: {}; licence: {}\n  known versions: {}\n",
-               manifest.name, status_of(manifest, *catalogue, places), fmt::join(modes, ", "),
-               fmt::join(manifest.shape_modes, ", "), fmt::join(manifest.devices, ", "), manifest.licence,
-               fmt::join(manifest.versions, ", "));
+    all.push_back({{"name", manifest.name},
+                   {"title", manifest.title},
+                   {"installed", installed},
+                   {"known", manifest.versions},
+                   {"columns", selectors_of(manifest)},
+                   {"shape_modes", manifest.shape_modes},
+                   {"devices", manifest.devices},
+                   {"licence", manifest.licence},
+                   {"usable", why_not.empty()},
+                   {"why_not", why_not}});
+  }
+  if (options.json) {
+    fmt::print("{}\n", all.dump(1));
   }
   return kDone;
 }
 
-// tools/fetch-sdk does the work; it stands beside the manifests, in the sources and in an installed tree
-// alike.
-int install(const std::vector<std::string>& names) {
-  const Installation installation = find_installation();
-  const std::string tool = installation.manifests + "/../tools/fetch-sdk";
-  for (const std::string& name : names) {
-    const pid_t child = fork();
-    if (child == 0) {
-      execl("/usr/bin/env", "env", "python3", tool.c_str(), name.c_str(), "--root", installation.home.c_str(),
-            static_cast<char*>(nullptr));
-      _exit(127);
+// tools/fetch-sdk beside the manifests: in the sources, and in an installed tree alike.
+std::string fetch_tool(const Installation& installation) {
+  return (std::filesystem::path(installation.manifests).parent_path() / "tools/fetch-sdk").string();
+}
+
+// Its output goes to the person as it comes; its exit code says how it went.
+int fetch(const std::string& tool, const std::string& name, const std::string& home) {
+  const pid_t child = fork();
+  if (child < 0) {
+    return 1;
+  }
+  if (child == 0) {
+    execlp("python3", "python3", tool.c_str(), name.c_str(), "--root", home.c_str(),
+           static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int exit_code_of(const std::string& name, int status) {
+  if (status == 128 + SIGINT || status == kInterruptedExit) {
+    return report({Reason::kInterrupted, name + " was not installed: interrupted"});
+  }
+  if (status == 127) {
+    return report({Reason::kEngineMissing, name + " was not installed: python3 is needed for it"});
+  }
+  const Reason reason = status == 2 ? Reason::kUsage : Reason::kEngineMissing;
+  return report({reason, name + " was not installed; the reason stands above"});
+}
+
+int install(const Options& options) {
+  const Installation installation = installation_at(options.home);
+  const auto catalogue = read_catalogue(installation.manifests);
+  if (!catalogue) {
+    return report(catalogue.error());
+  }
+  for (const std::string& name : options.names) {
+    if (const auto known = check_installable(*catalogue, name); !known) {
+      return report(known.error());
     }
-    int status = 0;
-    waitpid(child, &status, 0);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-      return report({WIFEXITED(status) && WEXITSTATUS(status) == 2 ? Reason::kUsage : Reason::kEngineMissing,
-                     name + " was not installed"});
+  }
+  const std::string tool = fetch_tool(installation);
+  if (access(tool.c_str(), R_OK) != 0) {
+    return report({Reason::kEngineMissing, tool + " is not there; is Touchstone installed whole?"});
+  }
+  for (const std::string& name : options.names) {
+    if (const int status = fetch(tool, name, installation.home); status != 0) {
+      return exit_code_of(name, status);
     }
   }
   return kDone;
@@ -71,15 +142,18 @@ int install(const std::vector<std::string>& names) {
 }  // namespace
 
 void add_engines(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("engines", "Which engines are known, installed, usable; install one");
-  auto names = std::make_shared<std::vector<std::string>>();
+  command->add_option("--home", options->home, "Where SDKs are kept");
+  command->add_flag("--json", options->json, "As one JSON array, for scripts");
   CLI::App* installer = command->add_subcommand("install", "Fetch an engine's SDK: NAME[==VERSION]");
-  installer->add_option("NAME", *names, "NAME[==VERSION]")->required();
-  installer->callback([names, &action] { action = [names] { return install(*names); }; });
-  command->callback([installer, &action] {
+  installer->add_option("NAME", options->names, "NAME[==VERSION], one or more")->required();
+  installer->add_option("--home", options->home, "Where SDKs are kept");
+  installer->callback([options, &action] { action = [options] { return install(*options); }; });
+  command->callback([installer, options, &action] {
     if (!installer->parsed()) {
-      action = list;
+      action = [options] { return list(*options); };
     }
   });
 }

@@ -87,7 +87,7 @@ std::string cell_text(const CellView& cell) {
       break;
   }
   if (cell.median_ns <= 0) {
-    return cell.state == State::kDone ? "equal" : "warming";
+    return cell.state == State::kDone ? fmt::format("equal ({:.0e})", cell.max_error) : "warming";
   }
   const std::string time = human_time(std::chrono::nanoseconds(static_cast<std::int64_t>(cell.median_ns)));
   const char* mark = cell.state == State::kBudget ? "*" : cell.disturbed ? "!" : "";
@@ -190,6 +190,12 @@ void LiveTable::draw(const RunView& view, bool final) {
   std::fflush(stdout);
 }
 
+// The reason of an N/A cell in full, the first time that this column gives it.
+std::string LiveTable::why_once(const CellView& cell) {
+  const bool first = told_.insert({cell.column, cell.error->message}).second;
+  return first ? ": " + cut(cell.error->message, 300) : "";
+}
+
 // Away from a terminal: a line for every cell that ends.
 void LiveTable::print_changes(const RunView& view) {
   using State = CellView::State;
@@ -218,8 +224,7 @@ void LiveTable::print_changes(const RunView& view) {
       fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     } else {
       fmt::print("{:>3.0f} %  {:>8}  {:24} {}{}\n", 100 * view.progress, shape_text(view.shapes[cell.shape]),
-                 view.columns[cell.column], cell_text(cell),
-                 cell.error ? ": " + cut(cell.error->message, 200) : "");
+                 view.columns[cell.column], cell_text(cell), cell.error ? why_once(cell) : "");
     }
     std::fflush(stdout);
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ class LiveTable final : public RunObserver {
   void draw(const RunView& view, bool final);
   void print_changes(const RunView& view);
   void erase();
+  std::string why_once(const CellView& cell);
 
   Verbosity verbosity_;
   bool terminal_;
@@ -33,6 +35,7 @@ class LiveTable final : public RunObserver {
   std::chrono::steady_clock::time_point last_draw_{};
   std::vector<std::string> notes_;
   std::vector<CellView::State> printed_;
+  std::set<std::pair<std::size_t, std::string>> told_;  // column and reason
 };
 
 /// The table alone, at most `width` columns of text wide. `colour`: with ANSI colours.

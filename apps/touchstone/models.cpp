@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "base/text.h"
 #include "bench/helper_process.h"
 #include "commands.h"
@@ -9,9 +11,11 @@ namespace touchstone {
 
 void add_models(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("models", "The models that are known by name");
-  command->callback([&action] {
-    action = [] {
-      const auto answer = call_model_helper(find_installation(), {"list"});
+  auto home = std::make_shared<std::string>();
+  command->add_option("--home", *home, "Where SDKs, bundles and references are kept");
+  command->callback([home, &action] {
+    action = [home] {
+      const auto answer = call_model_helper(installation_at(*home), {"list"});
       if (!answer) {
         return report(answer.error());
       }

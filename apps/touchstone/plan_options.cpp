@@ -1,24 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan_options.h"
 
+#include <algorithm>
+
+#include "usage.h"
+
 namespace touchstone {
 
 void PlanOptions::add_to(CLI::App& command, bool timing) {
   command.add_option("MODEL", model, "A zoo name (`touchstone models`) or the path of an .onnx file");
-  command.add_option("--engines", engines, "NAME[==VERSION][:MODE], separated by commas")->delimiter(',');
+  command.add_option("--engines", engines, "NAME[==VERSION][:MODE], separated by commas")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command.add_option("--batch", batch, "Batch sizes: 1,2,4 or 1..8 (doubling)");
   command.add_option("--seq", seq, "Sequence lengths: 8,64 or 8..64");
-  command.add_option("--dims", dims, "Values of any symbolic dimension: name=1,2");
-  command.add_option("--shape-mode", shape_modes, "dynamic, fixed or both (fixed,dynamic)")->delimiter(',');
-  command.add_option("--device", devices, "cpu or cuda:N")->delimiter(',');
+  command.add_option("--dims", dims, "Values of any symbolic dimension: name=1,2")->allow_extra_args(false);
+  command.add_option("--shape-mode", shape_modes, "dynamic, fixed or both (fixed,dynamic)")
+      ->check(one_of({"dynamic", "fixed"}))
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_option("--device", devices, "cpu or cuda:N")->delimiter(',')->allow_extra_args(false);
   command.add_option("--precision", precisions, "f32 (bf16, f16 and int8 where an engine has them)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command.add_option("--threads", threads, "Threads of every engine; default: one per physical core")
-      ->delimiter(',');
-  command.add_option("--option", options, "An engine's own option: ENGINE.KEY=VALUE");
-  command.add_option("--preset", preset, "A known plan: five-engines");
-  command.add_option("--profile", profile, "Of a preset: quick or full");
-  command.add_option("--plan", plan_file, "A plan file in TOML (docs/guide.md)");
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_option("--option", options, "An engine's own option: ENGINE.KEY=VALUE")
+      ->allow_extra_args(false);
+  CLI::Option* known =
+      command.add_option("--preset", preset, "A known plan: five-engines")->check(one_of(preset_names()));
+  command.add_option("--profile", profile, "Of a preset: quick or full")->check(one_of({"quick", "full"}));
+  command.add_option("--plan", plan_file, "A plan file in TOML (docs/guide.md)")->excludes(known);
   command.add_option("--timeout", timeout, "The longest wait for one answer of an engine: 5m");
   command.add_option("--memory-limit", memory_limit, "Bytes that one engine may use: 4GB");
   command.add_option("--seed", seed, "Of inputs and of the order of turns");
@@ -28,6 +41,34 @@ void PlanOptions::add_to(CLI::App& command, bool timing) {
     command.add_option("--launches", launches, "Processes per engine, for the interval across launches");
     command.add_option("--baseline", baseline, "The column that the others are compared with");
   }
+}
+
+void PlanOptions::apply_axes(Plan& plan) const {
+  const auto take = [](auto& axis, const auto& given) {
+    if (!given.empty()) {
+      axis = given;
+    }
+  };
+  take(plan.shape_modes, shape_modes);
+  take(plan.devices, devices);
+  take(plan.precisions, precisions);
+  take(plan.threads, threads);
+  // A preset's columns are multiplied by the same axes; of its shape modes those asked for remain.
+  std::vector<Column> columns;
+  for (const Column& column : plan.columns) {
+    if (!shape_modes.empty() &&
+        std::find(shape_modes.begin(), shape_modes.end(), column.shape_mode) == shape_modes.end()) {
+      continue;
+    }
+    for (const std::string& device : plan.devices) {
+      for (const std::string& precision : plan.precisions) {
+        for (const int count : plan.threads) {
+          columns.push_back({column.engine, column.shape_mode, device, precision, count, column.options});
+        }
+      }
+    }
+  }
+  plan.columns = std::move(columns);
 }
 
 Result<Plan> PlanOptions::plan() const {
@@ -77,21 +118,7 @@ Result<Plan> PlanOptions::plan() const {
     }
     plan.options[entry.substr(0, dot)][entry.substr(dot + 1, equals - dot - 1)] = entry.substr(equals + 1);
   }
-  if (!shape_modes.empty()) {
-    plan.shape_modes = shape_modes;
-  }
-  if (!devices.empty()) {
-    plan.devices = devices;
-  }
-  if (!precisions.empty()) {
-    plan.precisions = precisions;
-  }
-  if (!threads.empty()) {
-    plan.threads = threads;
-    for (Column& column : plan.columns) {
-      column.threads = threads.front();
-    }
-  }
+  apply_axes(plan);
   if (!target.empty()) {
     TOUCHSTONE_ASSIGN(plan.precision_target, parse_fraction("--precision-target", target));
   }

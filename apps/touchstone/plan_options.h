@@ -18,8 +18,11 @@ struct PlanOptions {
   std::optional<int> launches;
 
   void add_to(CLI::App& command, bool timing);
-  /// Flags win over the plan file, and that over the preset. Errors: usage.
+  /// Flags win over the plan file or the preset. Errors: usage.
   Result<Plan> plan() const;
+
+ private:
+  void apply_axes(Plan& plan) const;
 };
 
 }  // namespace touchstone

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "results/load.h"
+#include "usage.h"
 
 namespace touchstone {
 namespace {
@@ -50,7 +51,7 @@ void add_export(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("export", "The newest run of a results file in another format");
   command->add_option("RESULTS", options->path, "A results file")->required();
   command->add_option("--format", options->format, "csv, json, markdown or article")
-      ->check(CLI::IsMember({"csv", "json", "markdown", "article"}))
+      ->check(one_of({"csv", "json", "markdown", "article"}))
       ->capture_default_str();
   command->callback([options, &action] {
     action = [options] { return print(options->path, views().at(options->format)); };

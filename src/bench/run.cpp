@@ -366,8 +366,9 @@ Result<void> Run::run_group(std::size_t shape, int launch) {
   TOUCHSTONE_TRY(group.prove(another_length(shapes_, bundle_, shapes_[shape])));
   budget_->observe_pass(shape, group.pass());
   if (request_.verify_only) {
-    for (CellRecord& cell : cells_[shape]) {
-      TOUCHSTONE_TRY(store_.put_cell(cell));
+    for (std::size_t column = 0; column < cells_[shape].size(); ++column) {
+      TOUCHSTONE_TRY(store_.put_cell(cells_[shape][column]));
+      show(shape, column, view_of(cells_[shape][column]), "");
     }
     return {};
   }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 #include "base/text.h"
@@ -22,6 +23,44 @@ std::vector<std::string> texts(const toml::table& table, std::string_view key) {
     }
   }
   return list;
+}
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+Result<void> check_manifest(const EngineManifest& manifest, const fs::path& path) {
+  const auto refuse = [&](const std::string& key, const std::string& found, const std::string& expected) {
+    return fail(Reason::kUsage, "{}: {} is {}; expected {}", path.string(), key,
+                found.empty() ? "missing" : "'" + found + "'", expected);
+  };
+  if (manifest.name != path.parent_path().filename().string()) {
+    return refuse("name", manifest.name, "the name of its folder");
+  }
+  if (manifest.modes.empty()) {
+    return refuse("modes", "", "a list of one or more");
+  }
+  if (manifest.devices.empty()) {
+    return refuse("devices", "", "a list of one or more");
+  }
+  if (manifest.shape_modes.empty()) {
+    return refuse("shape_modes", "", "a list of one or more");
+  }
+  for (const std::string& mode : manifest.shape_modes) {
+    if (mode != "dynamic" && mode != "fixed") {
+      return refuse("a shape mode", mode, "dynamic or fixed");
+    }
+  }
+  if (!contains({"source", "fused", "primitive"}, manifest.form)) {
+    return refuse("form", manifest.form, "source, fused or primitive");
+  }
+  if (!contains({"onnx", "graph"}, manifest.reads)) {
+    return refuse("reads", manifest.reads, "onnx or graph");
+  }
+  if (!manifest.versions.empty() && !contains(manifest.versions, manifest.default_version)) {
+    return refuse("default_version", manifest.default_version, "one of its versions");
+  }
+  return {};
 }
 
 Result<EngineManifest> read_manifest(const fs::path& path) {
@@ -55,9 +94,7 @@ Result<EngineManifest> read_manifest(const fs::path& path) {
       }
     }
   }
-  if (manifest.name.empty() || manifest.modes.empty() || manifest.shape_modes.empty()) {
-    return fail(Reason::kUsage, "{}: name, modes and shape_modes are required", path.string());
-  }
+  TOUCHSTONE_TRY(check_manifest(manifest, path));
   return manifest;
 }
 
@@ -76,8 +113,39 @@ std::vector<std::string> names_of(const std::vector<EngineManifest>& catalogue, 
   return names;
 }
 
-std::string sdk_folder(const EnginePlaces& places, const std::string& name, const std::string& version) {
-  return fmt::format("{}/sdk/{}/{}", places.home, name, version);
+// "cuda" of "cuda:1".
+std::string kind_of(const std::string& device) {
+  return device.substr(0, device.find(':'));
+}
+
+// The SDK for another device than the CPU is another build, and has a folder of its own.
+std::string sdk_folder(const EnginePlaces& places, const std::string& name, const std::string& version,
+                       const std::string& kind) {
+  return fmt::format("{}/sdk/{}/{}{}", places.home, name, version, kind == "cpu" ? "" : "-" + kind);
+}
+
+// 1.9.0 comes before 1.32.0: digits compare as numbers.
+bool older(const std::string& a, const std::string& b) {
+  return strverscmp(a.c_str(), b.c_str()) < 0;
+}
+
+const EngineManifest* find_manifest(const std::vector<EngineManifest>& catalogue, const std::string& name) {
+  const auto found = std::find_if(catalogue.begin(), catalogue.end(),
+                                  [&](const EngineManifest& m) { return m.name == name; });
+  return found == catalogue.end() ? nullptr : &*found;
+}
+
+tl::unexpected<Error> no_such_engine(const std::vector<EngineManifest>& catalogue, const std::string& name) {
+  const auto offered = names_of(catalogue, [](const EngineManifest& m) { return !m.hidden; });
+  return fail(Reason::kUsage, "there is no engine '{}'{}; known: {}", name, did_you_mean(name, offered),
+              join(offered));
+}
+
+tl::unexpected<Error> no_such_version(const EngineManifest& manifest, const std::string& version,
+                                      const std::vector<std::string>& installed) {
+  return fail(Reason::kUsage, "there is no {} {}{}; known: {}{}{}", manifest.name, version,
+              did_you_mean(version, manifest.versions), join(manifest.versions),
+              installed.empty() ? "" : "; installed: ", join(installed));
 }
 
 std::string replace_threads(std::string text, int threads) {
@@ -88,28 +156,70 @@ std::string replace_threads(std::string text, int threads) {
   return text;
 }
 
+std::vector<std::string> versions_for(const EngineManifest& manifest, const EnginePlaces& places,
+                                      const std::string& kind) {
+  const std::string suffix = kind == "cpu" ? "" : "-" + kind;
+  std::vector<std::string> versions;
+  std::error_code error;
+  for (const auto& entry :
+       fs::directory_iterator(fmt::format("{}/sdk/{}", places.home, manifest.name), error)) {
+    std::string name = entry.path().filename().string();
+    const bool another_device = kind == "cpu" && name.ends_with("-cuda");
+    if (name.starts_with('.') || another_device || !name.ends_with(suffix) ||
+        !fs::exists(entry.path() / "sdk.json", error)) {
+      continue;
+    }
+    name.resize(name.size() - suffix.size());
+    versions.push_back(std::move(name));
+  }
+  std::sort(versions.begin(), versions.end(), older);
+  return versions;
+}
+
+// Why a known version cannot be used, and what to do.
+tl::unexpected<Error> not_installed(const EngineManifest& manifest, const EnginePlaces& places,
+                                    const std::string& version, const std::string& kind) {
+  const std::string folder = sdk_folder(places, manifest.name, version, kind);
+  const std::string command = fmt::format("`touchstone engines install {}=={}`", manifest.name, version);
+  if (fs::exists(folder)) {
+    return fail(Reason::kEngineMissing, "{} {} is there in part only ({}/sdk.json is missing); {} repairs it",
+                manifest.name, version, folder, command);
+  }
+  return fail(Reason::kEngineMissing, "{} {} is not installed; {} does it", manifest.name, version, command);
+}
+
 // The version to use, and that its SDK is there.
 Result<std::string> choose_version(const EngineManifest& manifest, const EnginePlaces& places,
-                                   const std::string& asked) {
+                                   const std::string& asked, const std::string& kind) {
   if (manifest.versions.empty()) {
+    if (!asked.empty() && asked != manifest.default_version) {
+      return no_such_version(manifest, asked, {manifest.default_version});
+    }
     return manifest.default_version;
   }
-  const auto installed = installed_versions(manifest, places);
+  const auto installed = versions_for(manifest, places, kind);
   const std::string wanted = asked.empty() ? manifest.default_version : asked;
-  if (std::find(installed.begin(), installed.end(), wanted) != installed.end()) {
-    return wanted;
+  for (const std::string& version : installed) {
+    if (version == wanted || version.starts_with(wanted + "+")) {
+      return version;
+    }
   }
   if (asked.empty() && !installed.empty()) {
     return installed.back();
   }
-  const bool known =
-      std::find(manifest.versions.begin(), manifest.versions.end(), wanted) != manifest.versions.end();
-  if (!known) {
-    return fail(Reason::kEngineMissing, "{} {} is not known here; known: {}{}{}", manifest.name, wanted,
-                join(manifest.versions), installed.empty() ? "" : "; installed: ", join(installed));
+  if (!contains(manifest.versions, wanted)) {
+    return no_such_version(manifest, wanted, installed);
   }
-  return fail(Reason::kEngineMissing, "{} {} is not installed; `touchstone engines install {}=={}` does it",
-              manifest.name, wanted, manifest.name, wanted);
+  return not_installed(manifest, places, wanted, kind);
+}
+
+Result<void> check_worker(const std::string& name, const std::string& worker) {
+  if (access(worker.c_str(), X_OK) == 0) {
+    return {};
+  }
+  return fail(Reason::kEngineMissing,
+              "the worker {} is {}; tools/setup builds it once the SDK of {} is there", worker,
+              access(worker.c_str(), F_OK) == 0 ? "not executable" : "not built", name);
 }
 
 }  // namespace
@@ -136,50 +246,51 @@ Result<std::vector<EngineManifest>> read_catalogue(const std::string& folder) {
 }
 
 std::vector<std::string> installed_versions(const EngineManifest& manifest, const EnginePlaces& places) {
-  std::vector<std::string> versions;
-  std::error_code error;
-  for (const auto& entry :
-       fs::directory_iterator(fmt::format("{}/sdk/{}", places.home, manifest.name), error)) {
-    if (fs::exists(entry.path() / "sdk.json", error)) {
-      versions.push_back(entry.path().filename().string());
-    }
+  return versions_for(manifest, places, "cpu");
+}
+
+Result<void> check_installable(const std::vector<EngineManifest>& catalogue, const std::string& selector) {
+  const std::size_t equals = selector.find("==");
+  const std::string name = selector.substr(0, equals);
+  const EngineManifest* manifest = find_manifest(catalogue, name);
+  if (manifest == nullptr) {
+    return no_such_engine(catalogue, name);
   }
-  std::sort(versions.begin(), versions.end());
-  return versions;
+  if (manifest->versions.empty()) {
+    return fail(Reason::kUsage, "{} is built in; there is nothing to install", name);
+  }
+  if (equals != std::string::npos && !contains(manifest->versions, selector.substr(equals + 2))) {
+    return no_such_version(*manifest, selector.substr(equals + 2), {});
+  }
+  return {};
 }
 
 Result<ResolvedEngine> resolve_engine(const std::vector<EngineManifest>& catalogue,
                                       const EnginePlaces& places, const std::string& name,
                                       const std::string& version, const std::string& mode,
                                       const std::string& device, int threads) {
-  const auto found = std::find_if(catalogue.begin(), catalogue.end(),
-                                  [&](const EngineManifest& m) { return m.name == name; });
-  if (found == catalogue.end()) {
-    const auto all = names_of(catalogue, [](const EngineManifest&) { return true; });
-    return fail(Reason::kUsage, "there is no engine '{}'{}; known: {}", name, did_you_mean(name, all),
-                join(names_of(catalogue, [](const EngineManifest& m) { return !m.hidden; })));
+  const EngineManifest* found = find_manifest(catalogue, name);
+  if (found == nullptr) {
+    return no_such_engine(catalogue, name);
   }
   ResolvedEngine engine;
   engine.manifest = *found;
   engine.mode = mode.empty() ? found->modes.front() : mode;
-  if (std::find(found->modes.begin(), found->modes.end(), engine.mode) == found->modes.end()) {
+  if (!contains(found->modes, engine.mode)) {
     return fail(Reason::kUsage, "{} has no mode '{}'{}; known: {}", name, mode,
                 did_you_mean(mode, found->modes), join(found->modes));
   }
-  const std::string kind = device.substr(0, device.find(':'));
-  if (std::find(found->devices.begin(), found->devices.end(), kind) == found->devices.end()) {
+  const std::string kind = kind_of(device);
+  if (!contains(found->devices, kind)) {
     return fail(Reason::kDeviceMissing, "{} has no worker for device {} in this release; it runs on {}", name,
                 device, join(found->devices));
   }
-  TOUCHSTONE_ASSIGN(engine.version, choose_version(*found, places, version));
+  TOUCHSTONE_ASSIGN(engine.version, choose_version(*found, places, version, kind));
   const std::string worker = places.bin + "/touchstone-worker-" + name;
-  if (access(worker.c_str(), X_OK) != 0) {
-    return fail(Reason::kEngineMissing,
-                "{}: its worker {} is not built; tools/setup builds it once the SDK is there", name, worker);
-  }
+  TOUCHSTONE_TRY(check_worker(name, worker));
   engine.command = {worker};
   if (!found->versions.empty()) {
-    engine.sdk = sdk_folder(places, name, engine.version);
+    engine.sdk = sdk_folder(places, name, engine.version, kind);
     engine.command.insert(engine.command.end(), {"--sdk", engine.sdk});
     std::vector<std::string> folders;
     for (const std::string& folder : found->library_path) {

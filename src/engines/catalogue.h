@@ -42,12 +42,18 @@ struct EnginePlaces {
   std::string bin;   // workers are bin/touchstone-worker-NAME
 };
 
-/// The versions of an engine whose SDK is whole on this machine, newest last.
+/// The versions of an engine whose SDK is whole on this machine, newest last. A build's variant is part of
+/// its version ("2.13.0+cpu"); SDKs for another device than the CPU are not among them.
 std::vector<std::string> installed_versions(const EngineManifest& manifest, const EnginePlaces& places);
 
+/// Whether `NAME[==VERSION]` can be installed. Errors: usage: unknown engine or version, with the nearest
+/// known; an engine that is built in.
+Result<void> check_installable(const std::vector<EngineManifest>& catalogue, const std::string& selector);
+
 /// Finds an engine by name, version (empty: the default, or the newest installed) and mode (empty: the
-/// first). Errors: usage (unknown engine, mode, shape mode), engine-missing (SDK or worker not there; says
-/// how to get it), device-missing.
+/// first). A version without a variant finds the installed build of any variant. Errors: usage (unknown
+/// engine, mode, version), engine-missing (SDK or worker not there, or there in part; says how to get it),
+/// device-missing.
 Result<ResolvedEngine> resolve_engine(const std::vector<EngineManifest>& catalogue,
                                       const EnginePlaces& places, const std::string& name,
                                       const std::string& version, const std::string& mode,

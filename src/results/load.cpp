@@ -4,6 +4,18 @@
 #include "results/store.h"
 
 namespace touchstone {
+namespace {
+
+Result<RunData> load(const Store& store, const RunRecord& run) {
+  RunData data;
+  data.run = run;
+  TOUCHSTONE_ASSIGN(data.cells, store.cells(run.id));
+  TOUCHSTONE_ASSIGN(data.ratios, store.ratios(run.id));
+  TOUCHSTONE_ASSIGN(data.environment, store.environment(run.id));
+  return data;
+}
+
+}  // namespace
 
 Result<RunData> load_latest_run(const std::string& path) {
   TOUCHSTONE_ASSIGN(const Store store, Store::open_for_reading(path));
@@ -11,12 +23,20 @@ Result<RunData> load_latest_run(const std::string& path) {
   if (runs.empty()) {
     return fail(Reason::kStorage, "{}: holds no run yet", path);
   }
-  RunData data;
-  data.run = runs.back();
-  TOUCHSTONE_ASSIGN(data.cells, store.cells(data.run.id));
-  TOUCHSTONE_ASSIGN(data.ratios, store.ratios(data.run.id));
-  TOUCHSTONE_ASSIGN(data.environment, store.environment(data.run.id));
-  return data;
+  return load(store, runs.back());
+}
+
+Result<RunData> load_run(const std::string& path, std::int64_t id) {
+  TOUCHSTONE_ASSIGN(const Store store, Store::open_for_reading(path));
+  TOUCHSTONE_ASSIGN(const auto runs, store.runs());
+  std::string known;
+  for (const RunRecord& run : runs) {
+    if (run.id == id) {
+      return load(store, run);
+    }
+    known += fmt::format("{}{} ({}, {})", known.empty() ? "" : ", ", run.id, run.model, run.created);
+  }
+  return fail(Reason::kUsage, "{}: holds no run {}; it has: {}", path, id, known.empty() ? "none" : known);
 }
 
 }  // namespace touchstone

@@ -10,5 +10,7 @@ namespace touchstone {
 
 /// The newest run of a results file. Errors: storage.
 Result<RunData> load_latest_run(const std::string& path);
+/// One run of it. Errors: storage; usage where it holds no run of that number (lists those it has).
+Result<RunData> load_run(const std::string& path, std::int64_t id);
 
 }  // namespace touchstone
