@@ -83,9 +83,17 @@ int list(const Options& options) {
   return kDone;
 }
 
-// tools/fetch-sdk beside the manifests: in the sources, and in an installed tree alike.
+// Beside the manifests in the sources; under libexec in an installed tree. Empty: neither.
 std::string fetch_tool(const Installation& installation) {
-  return (std::filesystem::path(installation.manifests).parent_path() / "tools/fetch-sdk").string();
+  const std::filesystem::path manifests(installation.manifests);
+  const std::filesystem::path bin(installation.bin);
+  for (const auto& path :
+       {manifests.parent_path() / "tools/fetch-sdk", bin.parent_path() / "libexec/touchstone/fetch-sdk"}) {
+    if (access(path.c_str(), R_OK) == 0) {
+      return path.string();
+    }
+  }
+  return "";
 }
 
 // Its output goes to the person as it comes; its exit code says how it went.
@@ -128,8 +136,8 @@ int install(const Options& options) {
     }
   }
   const std::string tool = fetch_tool(installation);
-  if (access(tool.c_str(), R_OK) != 0) {
-    return report({Reason::kEngineMissing, tool + " is not there; is Touchstone installed whole?"});
+  if (tool.empty()) {
+    return report({Reason::kEngineMissing, "tools/fetch-sdk is not there; is Touchstone installed whole?"});
   }
   for (const std::string& name : options.names) {
     if (const int status = fetch(tool, name, installation.home); status != 0) {

@@ -2,8 +2,10 @@
 // `show` and `export`: views of a results file.
 #include <fmt/format.h>
 
+#include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "commands.h"
 #include "results/load.h"
@@ -20,12 +22,30 @@ const std::map<std::string, View>& views() {
   return kViews;
 }
 
-int print(const std::string& path, View view) {
-  const auto data = load_latest_run(path);
+struct Options {
+  std::string results, format = "csv", output;
+  std::optional<std::int64_t> run;
+};
+
+void add_source(CLI::App& command, Options& options) {
+  command.add_option("RESULTS", options.results, "A results file")->required();
+  command.add_option("--run", options.run, "Another run than the newest, by its number");
+}
+
+int print(const Options& options, View view) {
+  const auto data = options.run ? load_run(options.results, *options.run) : load_latest_run(options.results);
   if (!data) {
     return report(data.error());
   }
-  fmt::print("{}", view(*data));
+  if (options.output.empty()) {
+    fmt::print("{}", view(*data));
+    return kDone;
+  }
+  std::ofstream file(options.output, std::ios::trunc);
+  file << view(*data);
+  if (!file.flush()) {
+    return report({Reason::kStorage, options.output + ": cannot be written"});
+  }
   return kDone;
 }
 
@@ -37,25 +57,22 @@ std::string table_and_answer(const RunData& data) {
 }  // namespace
 
 void add_show(CLI::App& app, Action& action) {
-  auto path = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("show", "The newest run of a results file, and its answer");
-  command->add_option("RESULTS", *path, "A results file")->required();
-  command->callback([path, &action] { action = [path] { return print(*path, table_and_answer); }; });
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("show", "A run of a results file, and its answer");
+  add_source(*command, *options);
+  command->callback([options, &action] { action = [options] { return print(*options, table_and_answer); }; });
 }
 
 void add_export(CLI::App& app, Action& action) {
-  struct Options {
-    std::string path, format = "csv";
-  };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("export", "The newest run of a results file in another format");
-  command->add_option("RESULTS", options->path, "A results file")->required();
+  CLI::App* command = app.add_subcommand("export", "A run of a results file in another format");
+  add_source(*command, *options);
   command->add_option("--format", options->format, "csv, json, markdown or article")
       ->check(one_of({"csv", "json", "markdown", "article"}))
       ->capture_default_str();
-  command->callback([options, &action] {
-    action = [options] { return print(options->path, views().at(options->format)); };
-  });
+  command->add_option("-o,--output", options->output, "The file to write; default: standard output");
+  command->callback(
+      [options, &action] { action = [options] { return print(*options, views().at(options->format)); }; });
 }
 
 }  // namespace touchstone
