@@ -110,41 +110,62 @@ bool is_fastest(const RunView& view, std::size_t shape, std::size_t column) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::size_t kNarrowest = 9, kWidest = 20;  // of a column, with the space before it
+
+// A grid taller than the screen shows the rows around the one in work. Returns the first and one past the
+// last.
+std::pair<std::size_t, std::size_t> rows_in_view(const RunView& view, int height) {
+  const std::size_t all = view.shapes.size();
+  const auto rows = static_cast<std::size_t>(std::max(height, 0));
+  if (rows == 0 || all <= rows) {
+    return {0, all};
+  }
+  std::size_t current = 0;
+  for (std::size_t i = 0; i < view.cells.size(); ++i) {
+    if (view.cells[i].state != CellView::State::kWaiting) {
+      current = i / view.columns.size();
+    }
+  }
+  const std::size_t begin = std::min(current + 1 > rows ? current + 1 - rows : 0, all - rows);
+  return {begin, begin + rows};
+}
+
+std::string row_line(const RunView& view, std::size_t shape, std::size_t columns, std::size_t each,
+                     bool colour) {
+  std::string line;
+  for (std::size_t column = 0; column < columns; ++column) {
+    const std::string text =
+        pad(cut(cell_text(view.cells[shape * view.columns.size() + column]), each), each);
+    line += colour && is_fastest(view, shape, column) ? " \x1b[1;32m" + text + "\x1b[0m" : " " + text;
+  }
+  return line;
+}
+
+}  // namespace
+
 std::vector<std::string> table_lines(const RunView& view, int width, int height, bool colour) {
-  const std::size_t columns = view.columns.size();
   std::size_t first = 6;
   for (const DimensionValues& shape : view.shapes) {
     first = std::max(first, display_width(shape_text(shape)));
   }
-  const std::size_t room = static_cast<std::size_t>(std::max(width, 40)) - first - 1;
-  const std::size_t each = std::clamp<std::size_t>(room / std::max<std::size_t>(columns, 1), 9, 20) - 1;
-  std::vector<std::string> lines;
+  const std::size_t room =
+      static_cast<std::size_t>(std::max(width, 40)) - std::min<std::size_t>(first, 20) - 1;
+  const std::size_t shown = std::min(view.columns.size(), room / kNarrowest);
+  const std::size_t each = std::clamp(room / std::max<std::size_t>(shown, 1), kNarrowest, kWidest) - 1;
   std::string head = pad("", first);
-  for (const std::string& column : view.columns) {
-    head += " " + pad(cut(column, each), each);
+  for (std::size_t column = 0; column < shown; ++column) {
+    head += " " + pad(cut(view.columns[column], each), each);
   }
-  lines.push_back(head);
-  // A grid taller than the screen shows the rows around the one in work.
-  std::size_t begin = 0;
-  std::size_t end = view.shapes.size();
-  if (height > 0 && end > static_cast<std::size_t>(height)) {
-    std::size_t current = 0;
-    for (std::size_t i = 0; i < view.cells.size(); ++i) {
-      if (view.cells[i].state != CellView::State::kWaiting) {
-        current = i / columns;
-      }
-    }
-    const auto rows = static_cast<std::size_t>(height);
-    begin = std::min(current + 1 > rows ? current + 1 - rows : 0, end - rows);
-    end = begin + rows;
-  }
+  std::vector<std::string> lines = {head};
+  const auto [begin, end] = rows_in_view(view, height);
   for (std::size_t shape = begin; shape < end; ++shape) {
-    std::string line = pad(shape_text(view.shapes[shape]), first);
-    for (std::size_t column = 0; column < columns; ++column) {
-      const std::string text = pad(cut(cell_text(view.cells[shape * columns + column]), each), each);
-      line += colour && is_fastest(view, shape, column) ? " \x1b[1;32m" + text + "\x1b[0m" : " " + text;
-    }
-    lines.push_back(line);
+    lines.push_back(pad(shape_text(view.shapes[shape]), first) + row_line(view, shape, shown, each, colour));
+  }
+  if (shown < view.columns.size()) {
+    lines.push_back(
+        fmt::format("and {} columns more; `touchstone show` has them", view.columns.size() - shown));
   }
   return lines;
 }

@@ -82,6 +82,80 @@ std::string sentence(const RunData& data, const ShapeAnswer& answer) {
   return text + fmt::format(" ({})", cell_text(fastest));
 }
 
+// Whether the other's interval lies wholly above the fastest's.
+bool clearly_slower(const CellRecord& other, const CellRecord& fastest) {
+  const auto low = other.across_low_ns ? other.across_low_ns : other.low_ns;
+  const auto high = fastest.across_high_ns ? fastest.across_high_ns : fastest.high_ns;
+  return low && high && *low > *high;
+}
+
+bool is_clear(const ShapeAnswer& answer) {
+  return std::all_of(answer.cells.begin(), answer.cells.end(), [&](const CellRecord* cell) {
+    return cell == answer.fastest || clearly_slower(*cell, *answer.fastest);
+  });
+}
+
+// "batch 1 to 16 at length 8; batch 1 and 4 at length 64": batches that follow each other in the plan are a
+// range.
+std::string region(const std::vector<const CellRecord*>& cells, const std::set<std::int64_t>& batches) {
+  std::map<std::int64_t, std::set<std::int64_t>> by_length;
+  for (const CellRecord* cell : cells) {
+    by_length[cell->sequence].insert(cell->batch);
+  }
+  std::vector<std::string> parts;
+  for (const auto& [length, won] : by_length) {
+    std::vector<std::string> ranges;
+    for (auto batch = batches.begin(); batch != batches.end(); ++batch) {
+      if (!won.contains(*batch)) {
+        continue;
+      }
+      const std::int64_t first = *batch;
+      while (std::next(batch) != batches.end() && won.contains(*std::next(batch))) {
+        ++batch;
+      }
+      ranges.push_back(first == *batch ? std::to_string(first) : fmt::format("{} to {}", first, *batch));
+    }
+    parts.push_back(fmt::format("batch {}{}", fmt::join(ranges, ", "),
+                                length > 0 ? fmt::format(" at length {}", length) : ""));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+// Where each winning column is fastest, for grids that are too large for a sentence a shape.
+std::string regions(const std::vector<ShapeAnswer>& answers) {
+  std::map<std::string, std::vector<const CellRecord*>> wins;
+  std::set<std::int64_t> batches;
+  std::vector<std::string> unclear;
+  bool grid = true;
+  std::size_t timed = 0;
+  for (const ShapeAnswer& answer : answers) {
+    if (answer.fastest == nullptr) {
+      continue;
+    }
+    ++timed;
+    wins[answer.fastest->column].push_back(answer.fastest);
+    batches.insert(answer.fastest->batch);
+    grid = grid && answer.fastest->batch > 0;
+    if (!is_clear(answer)) {
+      unclear.push_back(answer.shape);
+    }
+  }
+  std::string out;
+  for (const auto& [column, cells] : wins) {
+    std::vector<std::string> shapes;
+    for (const CellRecord* cell : cells) {
+      shapes.push_back(shape_text(*cell));
+    }
+    out += fmt::format("{} has the lowest median at {} of {} shapes: {}.\n", column, cells.size(), timed,
+                       grid ? region(cells, batches) : fmt::format("{}", fmt::join(shapes, ", ")));
+  }
+  if (!unclear.empty()) {
+    out += fmt::format("At {} of them the lead is within the intervals, so they have no clear winner: {}.\n",
+                       unclear.size(), fmt::join(unclear, ", "));
+  }
+  return out;
+}
+
 std::string agreement(const RunData& data) {
   double worst = -1;
   std::set<std::string> wrong;
@@ -94,25 +168,37 @@ std::string agreement(const RunData& data) {
   }
   std::string text;
   if (worst >= 0) {
-    text = fmt::format("Outputs agree with the double-precision reference to {:.0e} of their scale.", worst);
+    text =
+        fmt::format("Outputs agree with the double-precision reference to {:.0e} of their scale.\n", worst);
   }
   if (!wrong.empty()) {
-    text += fmt::format("{}Wrong results, therefore not timed: {}.", text.empty() ? "" : " ",
-                        fmt::join(wrong, ", "));
+    text += fmt::format("Wrong results, therefore {}: {}.\n",
+                        data.run.kind == "verify" ? "different" : "not timed", fmt::join(wrong, ", "));
   }
   return text;
 }
 
-std::string missing(const RunData& data) {
-  std::map<std::string, std::string> columns;  // column -> why its cells are N/A
+// One line for every column and reason, with the shapes it holds for where it is not all of them.
+std::string missing(const RunData& data, std::size_t shapes) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> lines;
   for (const CellRecord& cell : data.cells) {
-    if (cell.state == "na" && cell.reason != "wrong-result") {
-      columns[cell.column] = cell.reason + ": " + cell.message;
+    if (cell.state != "na" || cell.reason == "wrong-result") {
+      continue;
     }
+    const std::string line = cell.message.starts_with(cell.column + ":")
+                                 ? fmt::format("N/A ({}): {}", cell.reason, cell.message)
+                                 : fmt::format("N/A ({}): {}: {}", cell.reason, cell.column, cell.message);
+    auto found =
+        std::find_if(lines.begin(), lines.end(), [&](const auto& entry) { return entry.first == line; });
+    if (found == lines.end()) {
+      lines.push_back({line, {}});
+      found = lines.end() - 1;
+    }
+    found->second.push_back(shape_text(cell));
   }
   std::string text;
-  for (const auto& [column, why] : columns) {
-    text += fmt::format("N/A: {}: {}\n", column, why);
+  for (const auto& [line, where] : lines) {
+    text += where.size() == shapes ? line + "\n" : fmt::format("{} [at {}]\n", line, fmt::join(where, ", "));
   }
   return text;
 }
@@ -120,31 +206,27 @@ std::string missing(const RunData& data) {
 }  // namespace
 
 std::string render_answer(const RunData& data) {
+  constexpr std::size_t kMostSentences = 6;
   const auto answers = by_shape(data);
-  std::string out;
-  std::map<std::string, std::vector<std::string>> wins;
+  std::vector<const ShapeAnswer*> timed;
   for (const ShapeAnswer& answer : answers) {
     if (answer.fastest != nullptr) {
-      wins[answer.fastest->column].push_back(answer.shape);
+      timed.push_back(&answer);
     }
   }
-  constexpr std::size_t kMostSentences = 6;
-  std::size_t told = 0;
-  for (const ShapeAnswer& answer : answers) {
-    const bool edge = told < kMostSentences - 1 || &answer == &answers.back();
-    if (answer.fastest != nullptr && (answers.size() <= kMostSentences || edge)) {
-      out += sentence(data, answer) + ".\n";
-      ++told;
+  std::string out;
+  if (timed.size() > kMostSentences) {
+    // The corners of the grid in full, the rest by region.
+    out += sentence(data, *timed.front()) + ".\n" + sentence(data, *timed.back()) + ".\n" + regions(answers);
+  } else {
+    for (const ShapeAnswer* answer : timed) {
+      out += sentence(data, *answer) + ".\n";
     }
   }
-  if (answers.size() > kMostSentences) {
-    for (const auto& [column, shapes] : wins) {
-      out += fmt::format("{} has the lowest median at {} of {} shapes: {}.\n", column, shapes.size(),
-                         answers.size(), fmt::join(shapes, ", "));
-    }
+  if (timed.empty() && data.run.kind == "run") {
+    out += "No cell has a time.\n";
   }
-  const std::string agreed = agreement(data);
-  return out + (agreed.empty() ? "" : agreed + "\n") + missing(data);
+  return out + agreement(data) + missing(data, answers.size());
 }
 
 }  // namespace touchstone

@@ -20,21 +20,41 @@ std::string cell_text(const CellRecord& cell) {
   return human_time(std::chrono::nanoseconds(static_cast<std::int64_t>(*cell.median_ns)));
 }
 
-std::string shape_text(const CellRecord& cell) {
-  std::vector<std::string> parts;
-  std::vector<std::string> others;
-  for (const auto& [name, value] : cell.dimensions) {
-    if (value != cell.batch && value != cell.sequence) {
-      others.push_back(fmt::format("{}={}", name, value));
+namespace {
+
+// Takes the dimension that `value` stands for out of `dimensions`: the one whose name says so, else the first
+// of that value.
+void take(std::map<std::string, std::int64_t>& dimensions, std::int64_t value, std::string_view word) {
+  auto found = dimensions.end();
+  for (auto entry = dimensions.begin(); entry != dimensions.end(); ++entry) {
+    if (entry->second != value) {
+      continue;
+    }
+    if (found == dimensions.end() || entry->first.find(word) != std::string::npos) {
+      found = entry;
     }
   }
+  if (found != dimensions.end()) {
+    dimensions.erase(found);
+  }
+}
+
+}  // namespace
+
+std::string shape_text(const CellRecord& cell) {
+  std::vector<std::string> parts;
+  auto others = cell.dimensions;
   if (cell.batch > 0) {
     parts.push_back(std::to_string(cell.batch));
+    take(others, cell.batch, "batch");
   }
   if (cell.sequence > 0) {
     parts.push_back(std::to_string(cell.sequence));
+    take(others, cell.sequence, "seq");
   }
-  parts.insert(parts.end(), others.begin(), others.end());
+  for (const auto& [name, value] : others) {
+    parts.push_back(fmt::format("{}={}", name, value));
+  }
   return parts.empty() ? "its only shape" : fmt::format("{}", fmt::join(parts, "×"));
 }
 
