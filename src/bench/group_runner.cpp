@@ -26,7 +26,7 @@ class PhaseTimer {
   Clock::time_point begin_;
 };
 
-constexpr std::int64_t kWarmNs = 1'500'000'000;  // the cap on warm-up beyond the proof
+constexpr std::int64_t kWarmNs = 1'000'000'000;  // the cap on warm-up beyond the proof
 constexpr std::size_t kWarmCount = 300;
 constexpr double kSlowNs = 1e9;          // from here on the timed inputs are proven by their first turn
 constexpr int kMostDrops = 6;            // repeats of disturbed turns in one cell

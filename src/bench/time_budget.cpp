@@ -13,6 +13,9 @@ constexpr double kUsualPasses = 10;
 constexpr double kLeastPasses = 2.2;
 // Starting, compiling and proving cost this much whatever the shape.
 constexpr double kFixedSeconds = 1.5;
+// Exponents of time against size: before two sizes were seen, and the least believed of what they show.
+constexpr double kFirstGrowth = 0.7;
+constexpr double kLeastGrowth = 0.5;
 // A noisy group does not take the time of those that come after it.
 constexpr double kMostTimesUsual = 3;
 
@@ -26,13 +29,22 @@ TimeBudget::Seconds TimeBudget::expected_pass(std::size_t index) const {
   if (observed_.empty()) {
     return Seconds(0);
   }
-  // The observation of the nearest size; time grows at most in proportion beyond it.
+  // From the nearest observed size, by the growth that the last two observations show. Small shapes are bound
+  // by reading the weights and grow slowly, large ones by arithmetic, in proportion.
   const double size = sizes_[index];
   const auto nearest =
       std::min_element(observed_.begin(), observed_.end(), [&](const auto& a, const auto& b) {
         return std::abs(std::log(a.first / size)) < std::abs(std::log(b.first / size));
       });
-  return Seconds(nearest->second * std::max(1.0, size / nearest->first));
+  double growth = kFirstGrowth;
+  if (observed_.size() > 1) {
+    const auto& [size_a, time_a] = observed_[observed_.size() - 2];
+    const auto& [size_b, time_b] = observed_.back();
+    if (size_a != size_b && time_a > 0 && time_b > 0) {
+      growth = std::clamp(std::log(time_b / time_a) / std::log(size_b / size_a), kLeastGrowth, 1.0);
+    }
+  }
+  return Seconds(nearest->second * std::pow(size / nearest->first, growth));
 }
 
 TimeBudget::Seconds TimeBudget::least(std::size_t index) const {

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/sampling.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <random>
+
+#include "measure/machine.h"
+
+using namespace touchstone;
+
+namespace {
+
+Series rounds_with_spread(double spread, int rounds) {
+  std::mt19937_64 generator(3);
+  std::normal_distribution<double> noise(0, spread);
+  Series series;
+  for (int round = 0; round < rounds; ++round) {
+    Turn turn;
+    turn.round = round;
+    turn.samples_ns = {static_cast<std::int64_t>(1e6 * (1 + noise(generator)))};
+    series.push_back(turn);
+  }
+  return series;
+}
+
+// Feeds `law(call)` in chunks as the bench does; returns how many calls it took to settle.
+template <class Law>
+std::size_t settle(Law law) {
+  WarmupDetector detector(60'000'000'000, 1000);
+  std::int64_t call = 0;
+  while (!detector.settled()) {
+    std::vector<std::int64_t> chunk;
+    for (std::size_t i = 0; i < WarmupDetector::kWindow; ++i) {
+      chunk.push_back(static_cast<std::int64_t>(law(static_cast<double>(call++))));
+    }
+    detector.add(chunk);
+  }
+  return detector.count();
+}
+
+}  // namespace
+
+TEST_CASE("a_cell_is_not_done_before_six_rounds_or_while_its_interval_is_wide") {
+  const PrecisionRule rule(0.02, 60);
+  CHECK_FALSE(rule.done(rounds_with_spread(0.0001, 5)));
+  CHECK(rule.done(rounds_with_spread(0.0001, 6)));
+  CHECK_FALSE(rule.done(rounds_with_spread(0.3, 6)));
+  CHECK(rule.done(rounds_with_spread(0.3, 60)));
+  CHECK_FALSE(rule.met(rounds_with_spread(0.3, 60)));
+}
+
+TEST_CASE("warm_up_waits_for_a_decay_to_end") {
+  std::mt19937_64 generator(5);
+  std::normal_distribution<double> noise(0, 0.01);
+  CHECK(settle([](double) { return 1e6; }) == WarmupDetector::kWindow);
+  CHECK(settle([&](double call) { return 1e6 * (1 + 4 * std::exp(-call / 10)) * (1 + noise(generator)); }) >=
+        24);
+}
+
+TEST_CASE("warm_up_is_capped_in_time_and_count") {
+  WarmupDetector time(1000, 1000);
+  time.add(std::vector<std::int64_t>{600, 500});
+  CHECK(time.reason() == "time");
+  WarmupDetector count(1'000'000'000, 3);
+  count.add(std::vector<std::int64_t>{3, 2, 1});
+  CHECK(count.reason() == "count");
+}
+
+TEST_CASE("mann_kendall_tells_a_trend_from_noise") {
+  const std::vector<double> falling = {8, 7, 6, 5, 4, 3, 2, 1};
+  const std::vector<double> mixed = {1, 3, 2, 4, 2, 3, 1, 2};
+  CHECK(mann_kendall(falling) == doctest::Approx(-27 / std::sqrt(8.0 * 7 * 21 / 18)));
+  CHECK(std::abs(mann_kendall(mixed)) < 1);
+}
+
+TEST_CASE("turns_fit_the_latency") {
+  const TurnPlan tiny = plan_turn(500, 32 << 20);
+  CHECK(tiny.inner == 40);
+  CHECK(tiny.warm_count > 1);
+  const TurnPlan middle = plan_turn(5e6, 32 << 20);
+  CHECK(middle.inner == 1);
+  CHECK(middle.min_count == 3);
+  CHECK(middle.warm_count == 1);
+  const TurnPlan slow = plan_turn(2e9, 32 << 20);
+  CHECK(slow.min_count == 1);
+  CHECK(slow.warm_count == 0);  // refilling the cache costs less than half a percent of one inference
+}
+
+TEST_CASE("only_a_real_disturbance_drops_a_turn") {
+  CHECK(disturbance(0.10).empty());
+  CHECK_FALSE(disturbance(0.20).empty());
+}
+
+TEST_CASE("the_machine_can_be_read") {
+  CHECK(read_cpu_times({0}).busy_ns > 0);
+  CHECK(run_calibration_kernel() > 0);
+}
