@@ -31,7 +31,9 @@ auto guarded(const std::string& path, Body body) -> Result<decltype(body())> {
       return body();
     }
   } catch (const SQLite::Exception& error) {
-    const bool full = error.getErrorCode() == SQLITE_FULL || error.getErrorCode() == SQLITE_IOERR;
+    // Extended codes (SQLITE_IOERR_WRITE, …) keep the primary one in the low byte.
+    const int code = error.getErrorCode() & 0xFF;
+    const bool full = code == SQLITE_FULL || code == SQLITE_IOERR;
     return fail(Reason::kStorage, "{}: {}{}", path, error.what(),
                 full ? "; free some space and go on with --resume" : "");
   } catch (const json::exception& error) {
@@ -65,7 +67,9 @@ std::vector<std::int64_t> from_blob(const SQLite::Column& column) {
 }
 
 void bind_blob(SQLite::Statement& statement, const char* name, const std::vector<std::int64_t>& values) {
-  statement.bind(name, values.data(), static_cast<int>(values.size() * sizeof(std::int64_t)));
+  // A null pointer would bind NULL instead of an empty blob.
+  const void* data = values.empty() ? static_cast<const void*>("") : values.data();
+  statement.bind(name, data, static_cast<int>(values.size() * sizeof(std::int64_t)));
 }
 
 Result<void> check_version(const std::string& path, int version) {

@@ -145,7 +145,7 @@ TEST_CASE("a_full_disk_is_reported_and_what_was_stored_stays_readable") {
   const Folder folder;
   const std::string small = folder.file("small");
   fs::create_directories(small);
-  if (mount("tmpfs", small.c_str(), "tmpfs", 0, "size=300k") != 0) {
+  if (mount("tmpfs", small.c_str(), "tmpfs", 0, "size=2m") != 0) {
     return;
   }
   {
@@ -158,11 +158,12 @@ TEST_CASE("a_full_disk_is_reported_and_what_was_stored_stays_readable") {
     Turn turn;
     turn.samples_ns.assign(2000, 1);
     Result<void> outcome;
-    for (int i = 0; i < 100 && outcome; ++i) {
+    for (int i = 0; i < 1000 && outcome; ++i) {
       outcome = store->add_turn(cell.id, turn);
     }
     REQUIRE_FALSE(outcome);
     CHECK(outcome.error().reason == Reason::kStorage);
+    CAPTURE(outcome.error().message);
     CHECK(outcome.error().message.find("--resume") != std::string::npos);
     CHECK(store->turns(cell.id)->size() > 1);
   }
