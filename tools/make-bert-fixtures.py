@@ -27,7 +27,8 @@ def packed(array):
 def main():
     torch.manual_seed(7)
     config = BertConfig(vocab_size=100, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64,
-                        max_position_embeddings=40, attn_implementation="eager")
+                        max_position_embeddings=40, initializer_range=0.1,
+                        attn_implementation="eager")  # 0.1·√32: activations as large as BERT-base has with 0.02·√768
     model = BertModel(config).eval()
     with torch.no_grad():  # biases of zero and gains of one would hide a lost one
         for name, parameter in model.named_parameters():

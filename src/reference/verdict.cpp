@@ -86,7 +86,7 @@ Tolerance tolerance_for(std::string_view precision) {
   if (precision == "int8") {
     return {2e-1};
   }
-  return {1e-4};
+  return {3e-5};
 }
 
 Verdict compare_tensors(const TensorView& actual, const TensorView& expected, Tolerance tolerance,

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference/verdict.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+using namespace touchstone;
+
+namespace {
+
+template <class T>
+TensorView view(DataType type, std::vector<std::int64_t> shape, std::vector<T>& data) {
+  return {type, std::move(shape), std::as_writable_bytes(std::span(data))};
+}
+
+}  // namespace
+
+TEST_CASE("rounding_is_equal_and_a_fault_is_not") {
+  std::vector<double> expected = {1, -2, 3, 0};
+  std::vector<float> close = {1.00001F, -2, 3, 0.00001F};
+  std::vector<float> far = {1.01F, -2, 3, 0};
+  const auto reference = view(DataType::kDouble, {4}, expected);
+  CHECK(compare_tensors(view(DataType::kFloat, {4}, close), reference, {1e-4}, false).equal);
+  const Verdict verdict = compare_tensors(view(DataType::kFloat, {4}, far), reference, {1e-4}, false);
+  CHECK_FALSE(verdict.equal);
+  CHECK(verdict.worst == 0);
+  CHECK(verdict.max_abs == doctest::Approx(0.01).epsilon(0.01));
+  CHECK(verdict.message.find("element 0") != std::string::npos);
+}
+
+TEST_CASE("nan_and_infinity_are_faults_unless_the_reference_has_them") {
+  const double nan = std::nan("");
+  const double infinity = std::numeric_limits<double>::infinity();
+  std::vector<double> expected = {1, nan, infinity};
+  std::vector<double> same = {1, nan, infinity};
+  std::vector<double> other = {nan, 1, -infinity};
+  const auto reference = view(DataType::kDouble, {3}, expected);
+  CHECK(compare_tensors(view(DataType::kDouble, {3}, same), reference, {}, false).equal);
+  CHECK(compare_tensors(view(DataType::kDouble, {3}, other), reference, {}, false).nans == 3);
+}
+
+TEST_CASE("shapes_must_agree_but_for_rows_where_that_is_allowed") {
+  std::vector<double> two_rows = {1, 2, 3, 4};
+  std::vector<double> one_row = {1, 2};
+  const auto reference = view(DataType::kDouble, {2, 2}, two_rows);
+  const auto actual = view(DataType::kDouble, {1, 2}, one_row);
+  CHECK_FALSE(compare_tensors(actual, reference, {}, false).equal);
+  CHECK(compare_tensors(actual, reference, {}, true).equal);
+  CHECK(compare_tensors(reference, actual, {}, true).equal);
+}
+
+TEST_CASE("integers_have_to_be_the_same") {
+  std::vector<std::int64_t> expected = {1000000, 2};
+  std::vector<std::int32_t> same = {1000000, 2};
+  std::vector<std::int32_t> off = {1000001, 2};
+  const auto reference = view(DataType::kInt64, {2}, expected);
+  CHECK(compare_tensors(view(DataType::kInt32, {2}, same), reference, {0.1}, false).equal);
+  CHECK_FALSE(compare_tensors(view(DataType::kInt32, {2}, off), reference, {0.1}, false).equal);
+}
+
+TEST_CASE("empty_tensors_are_equal") {
+  std::vector<double> nothing;
+  const auto empty = view(DataType::kDouble, {0, 3}, nothing);
+  CHECK(compare_tensors(empty, empty, {}, false).equal);
+}
