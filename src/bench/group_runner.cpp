@@ -328,7 +328,6 @@ Result<void> GroupRunner::measure(std::optional<Seconds> allowance, const Precis
         latency_ns_[column] =
             median({series_[column].back().samples_ns.begin(), series_[column].back().samples_ns.end()});
         fill_estimate(cells_[column], series_[column], launch_);
-        finished_[column] = rule.done(series_[column]);
       }
       if (round == 0) {
         TOUCHSTONE_TRY(absorb(column, live(column) ? check_after(column) : Result<void>{}));
@@ -336,10 +335,17 @@ Result<void> GroupRunner::measure(std::optional<Seconds> allowance, const Precis
     }
     TOUCHSTONE_TRY(context_.store.commit());
     for (const std::size_t column : order) {
+      // Judged when the round is whole, so that the ratio to the baseline has its pair.
+      finished_[column] = finished_[column] || (rule.done(series_[column]) && ratio_known(column, rule));
       show(column, CellView::State::kMeasuring, fmt::format("round {} of {}", round + 1, where()));
     }
   }
   return conclude();
+}
+
+bool GroupRunner::ratio_known(std::size_t column, const PrecisionRule& rule) const {
+  return column == context_.baseline || !live(context_.baseline) ||
+         rule.ratio_done(series_[column], series_[context_.baseline]);
 }
 
 Result<void> GroupRunner::conclude() {

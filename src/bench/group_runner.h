@@ -62,6 +62,7 @@ class GroupRunner {
   Result<void> conclude();
   Result<void> absorb(std::size_t column, const Result<void>& outcome);
   Result<void> calibrate();
+  bool ratio_known(std::size_t column, const PrecisionRule& rule) const;
   bool live(std::size_t column) const;
   void show(std::size_t column, CellView::State state, const std::string& activity);
   std::string where() const;

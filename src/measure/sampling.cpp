@@ -45,6 +45,15 @@ bool PrecisionRule::done(const Series& series) const {
   return rounds >= most_rounds_ || (rounds >= kFewestRounds && is_look(rounds) && met(series));
 }
 
+bool PrecisionRule::ratio_done(const Series& series, const Series& baseline) const {
+  const auto ratio = paired_ratio(series, baseline);
+  if (!ratio || !ratio->interval || rounds_of(series) >= most_rounds_) {
+    return rounds_of(series) >= most_rounds_;
+  }
+  const double half = (ratio->interval->high - ratio->interval->low) / 2 / ratio->ratio;
+  return is_look(ratio->rounds) && half <= target_;
+}
+
 double mann_kendall(std::span<const double> values) {
   const auto n = static_cast<double>(values.size());
   if (values.size() < 3) {

@@ -24,6 +24,10 @@ class PrecisionRule {
   bool done(const Series& series) const;
   /// Whether the interval is within the target, however the cell ended.
   bool met(const Series& series) const;
+  /// Whether the ratio to the baseline is known well enough to call a difference of 1.5 targets nine times in
+  /// ten: its half-width is within the target, whichever way it lies (stopping at the first interval that
+  /// excludes 1 would call equal engines different).
+  bool ratio_done(const Series& series, const Series& baseline) const;
 
  private:
   double target_;

@@ -11,6 +11,9 @@ namespace touchstone {
 namespace {
 
 constexpr double kConfidence = 0.95;
+// Stopping once a ratio's interval is narrow prefers samples that happen to lie close together: a nominal 97
+// % holds with 95 to 96 % under the stopping rule (benchmarks/statistics measures it).
+constexpr double kRatioConfidence = 0.97;
 constexpr std::size_t kFewestForMedian = 6;
 constexpr std::size_t kFewestForMean = 3;
 
@@ -160,7 +163,7 @@ std::optional<Ratio> paired_ratio(const Series& a, const Series& b) {
   }
   result.ratio = std::exp(mean);
   result.rounds = logarithms.size();
-  if (const auto interval = mean_interval(logarithms, kConfidence)) {
+  if (const auto interval = mean_interval(logarithms, kRatioConfidence)) {
     result.interval = Interval{std::exp(interval->low), std::exp(interval->high)};
     result.call = result.interval->high < 1  ? Ratio::Call::kFaster
                   : result.interval->low > 1 ? Ratio::Call::kSlower
