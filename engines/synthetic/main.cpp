@@ -114,6 +114,7 @@ class SyntheticEngine final : public Engine {
     } else if (fault_.kind == "allocate" || fault_.kind == "leak") {
       auto* memory = new char[fault_.bytes];
       std::memset(memory, 1, fault_.bytes);
+      asm volatile("" : : "r"(memory) : "memory");  // or the compiler leaves both out
     } else if (fault_.kind == "garbage") {
       constexpr std::string_view kGarbage = "this is not JSON\n";
       [[maybe_unused]] const auto written = write(kChannel, kGarbage.data(), kGarbage.size());

@@ -112,6 +112,9 @@ Result<void> GroupRunner::absorb(std::size_t column, const Result<void>& outcome
   }
   CellRecord& cell = cells_[column];
   cell.state = "na";
+  // What was timed before the failure does not stand for the cell; its turns are kept.
+  cell.median_ns = cell.low_ns = cell.high_ns = cell.across_low_ns = cell.across_high_ns = std::nullopt;
+  cell.p90_ns = cell.p99_ns = cell.minimum_ns = std::nullopt;
   cell.reason = to_string(outcome.error().reason);
   cell.message = outcome.error().message;
   TOUCHSTONE_TRY(context_.store.put_cell(cell));

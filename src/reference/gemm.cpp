@@ -34,27 +34,43 @@ void kernel_portable(std::size_t depth, const double* packed_a, const double* pa
   std::copy(sums, sums + kRows * kColumns, tile);
 }
 
+// Named variables, as GCC keeps an array of registers in memory.
+struct Row {
+  __m256d left, right;
+};
+
+__attribute__((target("avx2,fma"), always_inline)) inline void multiply_row(Row& row, const double* a,
+                                                                            __m256d left, __m256d right) {
+  const __m256d factor = _mm256_broadcast_sd(a);
+  row.left = _mm256_fmadd_pd(factor, left, row.left);
+  row.right = _mm256_fmadd_pd(factor, right, row.right);
+}
+
+__attribute__((target("avx2,fma"), always_inline)) inline void store_row(const Row& row, double* to) {
+  _mm256_storeu_pd(to, row.left);
+  _mm256_storeu_pd(to + 4, row.right);
+}
+
 __attribute__((target("avx2,fma"))) void kernel_avx2(std::size_t depth, const double* packed_a,
                                                      const double* packed_b, double* tile) {
-  __m256d sums[kRows][2];
-  for (auto& row : sums) {
-    row[0] = _mm256_setzero_pd();
-    row[1] = _mm256_setzero_pd();
+  const Row zero{_mm256_setzero_pd(), _mm256_setzero_pd()};
+  Row r0 = zero, r1 = zero, r2 = zero, r3 = zero, r4 = zero, r5 = zero;
+  for (std::size_t p = 0; p < depth; ++p, packed_a += kRows, packed_b += kColumns) {
+    const __m256d left = _mm256_loadu_pd(packed_b);
+    const __m256d right = _mm256_loadu_pd(packed_b + 4);
+    multiply_row(r0, packed_a, left, right);
+    multiply_row(r1, packed_a + 1, left, right);
+    multiply_row(r2, packed_a + 2, left, right);
+    multiply_row(r3, packed_a + 3, left, right);
+    multiply_row(r4, packed_a + 4, left, right);
+    multiply_row(r5, packed_a + 5, left, right);
   }
-  for (std::size_t p = 0; p < depth; ++p) {
-    const __m256d b0 = _mm256_loadu_pd(packed_b + p * kColumns);
-    const __m256d b1 = _mm256_loadu_pd(packed_b + p * kColumns + 4);
-#pragma GCC unroll 6
-    for (std::size_t i = 0; i < kRows; ++i) {
-      const __m256d a = _mm256_broadcast_sd(packed_a + p * kRows + i);
-      sums[i][0] = _mm256_fmadd_pd(a, b0, sums[i][0]);
-      sums[i][1] = _mm256_fmadd_pd(a, b1, sums[i][1]);
-    }
-  }
-  for (std::size_t i = 0; i < kRows; ++i) {
-    _mm256_storeu_pd(tile + i * kColumns, sums[i][0]);
-    _mm256_storeu_pd(tile + i * kColumns + 4, sums[i][1]);
-  }
+  store_row(r0, tile);
+  store_row(r1, tile + kColumns);
+  store_row(r2, tile + 2 * kColumns);
+  store_row(r3, tile + 3 * kColumns);
+  store_row(r4, tile + 4 * kColumns);
+  store_row(r5, tile + 5 * kColumns);
 }
 
 Kernel choose_kernel() {
