@@ -145,6 +145,15 @@ TEST_CASE("a_reason_that_many_cells_share_is_told_once") {
   CHECK(answer.find("not installed") == answer.rfind("not installed"));
 }
 
+TEST_CASE("a_column_without_a_rival_is_not_called_fastest") {
+  Records records;
+  records.add("onnxruntime", 1, 8, 10);
+  records.add_missing("openvino", 1, "crashed", "signal 11");
+  const std::string answer = render_answer(records.data);
+  CHECK_MESSAGE(holds(answer, "onnxruntime takes 10.0 ms at 1×8"), answer);
+  CHECK_MESSAGE(!holds(answer, "fastest"), answer);
+}
+
 TEST_CASE("a_run_without_any_time_says_so") {
   Records records;
   records.add_missing("openvino", 1, "engine-missing", "not installed");

@@ -52,6 +52,10 @@ const RatioRecord* ratio_of(const RunData& data, const CellRecord& cell) {
 // "openvino is fastest at 1×8, 1.43× [1.40, 1.46] over onnxruntime": the speed-up is the ratio's reciprocal.
 std::string sentence(const RunData& data, const ShapeAnswer& answer) {
   const CellRecord& fastest = *answer.fastest;
+  if (answer.cells.size() == 1) {
+    return fmt::format("{} takes {} at {}; no other column has a time there", fastest.column,
+                       cell_text(fastest), answer.shape);
+  }
   std::string text = fmt::format("{} is fastest at {}", fastest.column, answer.shape);
   const RatioRecord* ratio = ratio_of(data, fastest);
   if (ratio != nullptr && ratio->low && ratio->high) {
@@ -121,6 +125,17 @@ std::string region(const std::vector<const CellRecord*>& cells, const std::set<s
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+// How many columns have a time anywhere.
+std::size_t rivals(const std::vector<ShapeAnswer>& answers) {
+  std::set<std::string> columns;
+  for (const ShapeAnswer& answer : answers) {
+    for (const CellRecord* cell : answer.cells) {
+      columns.insert(cell->column);
+    }
+  }
+  return columns.size();
+}
+
 // Where each winning column is fastest, for grids that are too large for a sentence a shape.
 std::string regions(const std::vector<ShapeAnswer>& answers) {
   std::map<std::string, std::vector<const CellRecord*>> wins;
@@ -141,6 +156,9 @@ std::string regions(const std::vector<ShapeAnswer>& answers) {
     }
   }
   std::string out;
+  if (rivals(answers) < 2) {
+    return out;
+  }
   for (const auto& [column, cells] : wins) {
     std::vector<std::string> shapes;
     for (const CellRecord* cell : cells) {
@@ -168,8 +186,10 @@ std::string agreement(const RunData& data) {
   }
   std::string text;
   if (worst >= 0) {
-    text =
-        fmt::format("Outputs agree with the double-precision reference to {:.0e} of their scale.\n", worst);
+    text = worst == 0
+               ? "Outputs are those of the double-precision reference, rounded.\n"
+               : fmt::format("Outputs agree with the double-precision reference to {:.0e} of their scale.\n",
+                             worst);
   }
   if (!wrong.empty()) {
     text += fmt::format("Wrong results, therefore {}: {}.\n",
