@@ -198,27 +198,57 @@ std::string agreement(const RunData& data) {
   return text;
 }
 
-// One line for every column and reason, with the shapes it holds for where it is not all of them.
-std::string missing(const RunData& data, std::size_t shapes) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> lines;
+// A reason with the columns and shapes that it holds for.
+struct Absence {
+  std::string reason, message;
+  std::vector<std::string> columns, shapes;
+};
+
+std::vector<Absence> absences(const RunData& data) {
+  std::vector<Absence> all;  // one column each
   for (const CellRecord& cell : data.cells) {
     if (cell.state != "na" || cell.reason == "wrong-result") {
       continue;
     }
-    const std::string line = cell.message.starts_with(cell.column + ":")
-                                 ? fmt::format("N/A ({}): {}", cell.reason, cell.message)
-                                 : fmt::format("N/A ({}): {}: {}", cell.reason, cell.column, cell.message);
-    auto found =
-        std::find_if(lines.begin(), lines.end(), [&](const auto& entry) { return entry.first == line; });
-    if (found == lines.end()) {
-      lines.push_back({line, {}});
-      found = lines.end() - 1;
+    // The column is named before the message already.
+    const std::string prefix = cell.column + ": ";
+    const std::string message =
+        cell.message.starts_with(prefix) ? cell.message.substr(prefix.size()) : cell.message;
+    auto found = std::find_if(all.begin(), all.end(), [&](const Absence& other) {
+      return other.columns.front() == cell.column && other.reason == cell.reason && other.message == message;
+    });
+    if (found == all.end()) {
+      all.push_back({cell.reason, message, {cell.column}, {}});
+      found = all.end() - 1;
     }
-    found->second.push_back(shape_text(cell));
+    found->shapes.push_back(shape_text(cell));
   }
+  std::vector<Absence> merged;
+  for (Absence& one : all) {
+    const auto found = std::find_if(merged.begin(), merged.end(), [&](const Absence& other) {
+      return other.reason == one.reason && other.message == one.message && other.shapes == one.shapes;
+    });
+    if (found == merged.end()) {
+      merged.push_back(std::move(one));
+    } else {
+      found->columns.push_back(one.columns.front());
+    }
+  }
+  return merged;
+}
+
+// Which cells have no time, and why: columns that share a reason in one line.
+std::string missing(const RunData& data, std::size_t shapes) {
+  const std::size_t columns = columns_of(data).size();
   std::string text;
-  for (const auto& [line, where] : lines) {
-    text += where.size() == shapes ? line + "\n" : fmt::format("{} [at {}]\n", line, fmt::join(where, ", "));
+  for (const Absence& absence : absences(data)) {
+    const bool all = absence.columns.size() == columns && columns > 1;
+    text += fmt::format("N/A ({}): {}", absence.reason,
+                        all ? "every column" : fmt::format("{}", fmt::join(absence.columns, ", ")));
+    if (absence.shapes.size() < shapes) {
+      text += fmt::format(" at {}", fmt::join(absence.shapes, ", "));
+    }
+    text += ": " + absence.message + "\n";
   }
   return text;
 }
