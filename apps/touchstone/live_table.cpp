@@ -164,8 +164,8 @@ std::vector<std::string> table_lines(const RunView& view, int width, int height,
     lines.push_back(pad(shape_text(view.shapes[shape]), first) + row_line(view, shape, shown, each, colour));
   }
   if (shown < view.columns.size()) {
-    lines.push_back(
-        fmt::format("and {} columns more; `touchstone show` has them", view.columns.size() - shown));
+    lines.push_back(cut(fmt::format("and {} columns more", view.columns.size() - shown),
+                        static_cast<std::size_t>(width)));
   }
   return lines;
 }

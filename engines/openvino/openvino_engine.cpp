@@ -64,12 +64,26 @@ Error error_from(const std::exception& exception, Reason fallback) {
   const bool lacks = text.find("No conversion rule") != std::string::npos ||
                      text.find("not supported") != std::string::npos ||
                      text.find("Not supported") != std::string::npos ||
+                     text.find("doesn't support") != std::string::npos ||
+                     text.find("wasn't fully converted") != std::string::npos ||
                      text.find("OpenVINO does not support") != std::string::npos;
   return {lacks ? Reason::kUnsupportedOperator : fallback, text.substr(0, 600)};
 }
 
 ov::Shape shape_of(const TensorSpec& spec) {
   return {spec.shape.begin(), spec.shape.end()};
+}
+
+// The input of this name, which is `index` in the model's order. Where an input reaches an output unchanged
+// its tensor may have the output's name only; the parameter keeps its own, or at least its place.
+template <class Port>
+Port port_of(const std::vector<Port>& ports, const std::string& name, std::size_t index) {
+  for (const Port& port : ports) {
+    if (port.get_names().contains(name) || port.get_node()->get_friendly_name() == name) {
+      return port;
+    }
+  }
+  return ports.at(index);
 }
 
 }  // namespace
@@ -127,9 +141,9 @@ Result<void> OpenVinoEngine::prepare(std::span<const TensorSpec> inputs) {
     if (request_.conditions.shape_mode == "fixed") {
       compiled_ = {};
       const auto fixed = model_->clone();
-      std::map<std::string, ov::PartialShape> shapes;
-      for (const TensorSpec& spec : inputs) {
-        shapes[spec.name] = ov::PartialShape(shape_of(spec));
+      std::map<ov::Output<ov::Node>, ov::PartialShape> shapes;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        shapes[port_of(fixed->inputs(), inputs[i].name, i)] = ov::PartialShape(shape_of(inputs[i]));
       }
       fixed->reshape(shapes);
       compiled_ = compile(fixed);
@@ -138,9 +152,9 @@ Result<void> OpenVinoEngine::prepare(std::span<const TensorSpec> inputs) {
     }
     infer_ = compiled_.create_infer_request();
     inputs_.clear();
-    for (const TensorSpec& spec : inputs) {
-      inputs_.emplace_back(element_type(spec.type), shape_of(spec));
-      infer_.set_tensor(spec.name, inputs_.back());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      inputs_.emplace_back(element_type(inputs[i].type), shape_of(inputs[i]));
+      infer_.set_tensor(port_of(compiled_.inputs(), inputs[i].name, i), inputs_.back());
     }
   } catch (const std::exception& exception) {
     return tl::unexpected(error_from(exception, Reason::kInvalidInput));

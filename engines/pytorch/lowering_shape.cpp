@@ -9,6 +9,7 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/pad.h>
 #include <ATen/ops/pixel_shuffle.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/tril.h>
 #include <ATen/ops/triu.h>
@@ -339,7 +340,7 @@ const LoweringTable& shape_lowerings() {
       {"Shape", shape_of},
       {"Size",
        [](const NodeContext&) {
-         return opaque([](const Tensors& in) { return at::tensor(in[0].numel()); });
+         return opaque([](const Tensors& in) { return at::scalar_tensor(in[0].numel(), at::kLong); });
        }},
       {"Reshape", reshape},
       {"Flatten", flatten},

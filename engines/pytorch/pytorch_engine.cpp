@@ -44,7 +44,9 @@ Result<Options> PyTorchEngine::load(const LoadRequest& request) {
                 conditions.options.begin()->first);
   }
   at::set_num_threads(conditions.threads);
-  at::set_num_interop_threads(1);
+  if (at::get_num_interop_threads() != 1) {  // PyTorch lets it be set once in a process
+    at::set_num_interop_threads(1);
+  }
   at::globalContext().setFloat32MatmulPrecision("highest");
   module_.reset();
   outputs_.clear();

@@ -107,6 +107,9 @@ Result<Message> WorkerClient::call(nlohmann::json request, std::span<const int> 
   if (!alive_) {
     return fail(Reason::kCrashed, "{}: the worker is gone", launch_.name);
   }
+  if (interrupted()) {  // the signal may have come while nothing was waited for
+    return tl::unexpected(bury({Reason::kInterrupted, "interrupted"}));
+  }
   const std::string what = request.value("do", "?");
   const std::int64_t id = next_id_++;
   request["id"] = id;

@@ -131,7 +131,7 @@ Outputs pool(const Call& call, bool maximum) {
   const std::size_t pixels = element_count(w.out);
   Shape shape = {x.shape()[0], x.shape()[1]};
   shape.insert(shape.end(), w.out.begin(), w.out.end());
-  Value out = Value::empty_reals(shape, x.type());
+  std::vector<double> out(planes * pixels);
   for (std::size_t plane = 0; plane < planes; ++plane) {
     for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
       double value = maximum ? -std::numeric_limits<double>::infinity() : 0;
@@ -142,10 +142,13 @@ Outputs pool(const Call& call, bool maximum) {
         ++seen;
       });
       const std::size_t divisor = count_padding ? w.taps() : std::max<std::size_t>(seen, 1);
-      out.d_mutable()[plane * pixels + pixel] = maximum ? value : value / static_cast<double>(divisor);
+      out[plane * pixels + pixel] = maximum ? value : value / static_cast<double>(divisor);
     }
   }
-  return std::vector{out};
+  if (!x.real()) {
+    return std::vector{Value::ints(shape, {out.begin(), out.end()}, x.type())};
+  }
+  return std::vector{Value::reals(shape, std::move(out), x.type())};
 }
 
 Outputs global_pool(const Call& call, bool maximum) {

@@ -196,7 +196,11 @@ Outputs modulo(const Call& call) {
         [](std::int64_t x, std::int64_t y) { return y == 0 ? 0 : x % y; });
   }
   return binary(
-      call, [](double x, double y) { return x - y * std::floor(x / y); },
+      call,
+      [](double x, double y) {
+        const double rest = std::fmod(x, y);
+        return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+      },
       [](std::int64_t x, std::int64_t y) {
         const std::int64_t rest = y == 0 ? 0 : x % y;
         return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;

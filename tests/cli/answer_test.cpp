@@ -141,8 +141,32 @@ TEST_CASE("a_reason_that_many_cells_share_is_told_once") {
   }
   const std::string answer = render_answer(records.data);
   CHECK_MESSAGE(holds(answer, "N/A (engine-missing): openvino: not installed\n"), answer);
-  CHECK_MESSAGE(holds(answer, "N/A (crashed): pytorch: signal 9 [at 1×8]\n"), answer);
+  CHECK_MESSAGE(holds(answer, "N/A (crashed): pytorch at 1×8: signal 9\n"), answer);
   CHECK(answer.find("not installed") == answer.rfind("not installed"));
+}
+
+TEST_CASE("columns_that_share_a_reason_are_told_in_one_line") {
+  Records records;
+  for (const std::int64_t batch : {1, 2}) {
+    for (const char* column : {"onnxruntime", "openvino"}) {
+      if (batch == 1) {
+        records.add(column, batch, 8, 10);
+      } else {
+        records.add_missing(column, batch, "budget", "the time was spent");
+      }
+    }
+  }
+  const std::string answer = render_answer(records.data);
+  CHECK_MESSAGE(holds(answer, "N/A (budget): every column at 2×8: the time was spent\n"), answer);
+}
+
+TEST_CASE("a_column_without_a_rival_is_not_called_fastest") {
+  Records records;
+  records.add("onnxruntime", 1, 8, 10);
+  records.add_missing("openvino", 1, "crashed", "signal 11");
+  const std::string answer = render_answer(records.data);
+  CHECK_MESSAGE(holds(answer, "onnxruntime takes 10.0 ms at 1×8"), answer);
+  CHECK_MESSAGE(!holds(answer, "fastest"), answer);
 }
 
 TEST_CASE("a_run_without_any_time_says_so") {

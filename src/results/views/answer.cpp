@@ -52,6 +52,10 @@ const RatioRecord* ratio_of(const RunData& data, const CellRecord& cell) {
 // "openvino is fastest at 1×8, 1.43× [1.40, 1.46] over onnxruntime": the speed-up is the ratio's reciprocal.
 std::string sentence(const RunData& data, const ShapeAnswer& answer) {
   const CellRecord& fastest = *answer.fastest;
+  if (answer.cells.size() == 1) {
+    return fmt::format("{} takes {} at {}; no other column has a time there", fastest.column,
+                       cell_text(fastest), answer.shape);
+  }
   std::string text = fmt::format("{} is fastest at {}", fastest.column, answer.shape);
   const RatioRecord* ratio = ratio_of(data, fastest);
   if (ratio != nullptr && ratio->low && ratio->high) {
@@ -121,6 +125,17 @@ std::string region(const std::vector<const CellRecord*>& cells, const std::set<s
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+// How many columns have a time anywhere.
+std::size_t rivals(const std::vector<ShapeAnswer>& answers) {
+  std::set<std::string> columns;
+  for (const ShapeAnswer& answer : answers) {
+    for (const CellRecord* cell : answer.cells) {
+      columns.insert(cell->column);
+    }
+  }
+  return columns.size();
+}
+
 // Where each winning column is fastest, for grids that are too large for a sentence a shape.
 std::string regions(const std::vector<ShapeAnswer>& answers) {
   std::map<std::string, std::vector<const CellRecord*>> wins;
@@ -141,6 +156,9 @@ std::string regions(const std::vector<ShapeAnswer>& answers) {
     }
   }
   std::string out;
+  if (rivals(answers) < 2) {
+    return out;
+  }
   for (const auto& [column, cells] : wins) {
     std::vector<std::string> shapes;
     for (const CellRecord* cell : cells) {
@@ -168,8 +186,10 @@ std::string agreement(const RunData& data) {
   }
   std::string text;
   if (worst >= 0) {
-    text =
-        fmt::format("Outputs agree with the double-precision reference to {:.0e} of their scale.\n", worst);
+    text = worst == 0
+               ? "Outputs are those of the double-precision reference, rounded.\n"
+               : fmt::format("Outputs agree with the double-precision reference to {:.0e} of their scale.\n",
+                             worst);
   }
   if (!wrong.empty()) {
     text += fmt::format("Wrong results, therefore {}: {}.\n",
@@ -178,27 +198,57 @@ std::string agreement(const RunData& data) {
   return text;
 }
 
-// One line for every column and reason, with the shapes it holds for where it is not all of them.
-std::string missing(const RunData& data, std::size_t shapes) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> lines;
+// A reason with the columns and shapes that it holds for.
+struct Absence {
+  std::string reason, message;
+  std::vector<std::string> columns, shapes;
+};
+
+std::vector<Absence> absences(const RunData& data) {
+  std::vector<Absence> all;  // one column each
   for (const CellRecord& cell : data.cells) {
     if (cell.state != "na" || cell.reason == "wrong-result") {
       continue;
     }
-    const std::string line = cell.message.starts_with(cell.column + ":")
-                                 ? fmt::format("N/A ({}): {}", cell.reason, cell.message)
-                                 : fmt::format("N/A ({}): {}: {}", cell.reason, cell.column, cell.message);
-    auto found =
-        std::find_if(lines.begin(), lines.end(), [&](const auto& entry) { return entry.first == line; });
-    if (found == lines.end()) {
-      lines.push_back({line, {}});
-      found = lines.end() - 1;
+    // The column is named before the message already.
+    const std::string prefix = cell.column + ": ";
+    const std::string message =
+        cell.message.starts_with(prefix) ? cell.message.substr(prefix.size()) : cell.message;
+    auto found = std::find_if(all.begin(), all.end(), [&](const Absence& other) {
+      return other.columns.front() == cell.column && other.reason == cell.reason && other.message == message;
+    });
+    if (found == all.end()) {
+      all.push_back({cell.reason, message, {cell.column}, {}});
+      found = all.end() - 1;
     }
-    found->second.push_back(shape_text(cell));
+    found->shapes.push_back(shape_text(cell));
   }
+  std::vector<Absence> merged;
+  for (Absence& one : all) {
+    const auto found = std::find_if(merged.begin(), merged.end(), [&](const Absence& other) {
+      return other.reason == one.reason && other.message == one.message && other.shapes == one.shapes;
+    });
+    if (found == merged.end()) {
+      merged.push_back(std::move(one));
+    } else {
+      found->columns.push_back(one.columns.front());
+    }
+  }
+  return merged;
+}
+
+// Which cells have no time, and why: columns that share a reason in one line.
+std::string missing(const RunData& data, std::size_t shapes) {
+  const std::size_t columns = columns_of(data).size();
   std::string text;
-  for (const auto& [line, where] : lines) {
-    text += where.size() == shapes ? line + "\n" : fmt::format("{} [at {}]\n", line, fmt::join(where, ", "));
+  for (const Absence& absence : absences(data)) {
+    const bool all = absence.columns.size() == columns && columns > 1;
+    text += fmt::format("N/A ({}): {}", absence.reason,
+                        all ? "every column" : fmt::format("{}", fmt::join(absence.columns, ", ")));
+    if (absence.shapes.size() < shapes) {
+      text += fmt::format(" at {}", fmt::join(absence.shapes, ", "));
+    }
+    text += ": " + absence.message + "\n";
   }
   return text;
 }

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main jobs on engines that work.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "end_to_end/driver.h"
+
+namespace touchstone {
+namespace {
+
+std::string real_engines() {
+  std::string engines = "synthetic";
+#ifdef HAVE_onnxruntime
+  engines += ",onnxruntime";
+#endif
+#ifdef HAVE_openvino
+  engines += ",openvino";
+#endif
+#ifdef HAVE_pytorch
+  engines += ",pytorch:eager,pytorch:torchscript";
+#endif
+  return engines;
+}
+
+}  // namespace
+
+TEST_CASE("every_engine_is_proven_and_timed_on_bert_tiny") {
+  const std::string results = fresh_results();
+  const CommandResult run =
+      shared_installation().touchstone(tiny_run(real_engines(), "1,2", results, {"--budget", "120s"}));
+  CHECK_MESSAGE(run.exit_code == 0, run.err);
+  const RunData data = results_of(results);
+  CHECK(data.cells.size() >= 2);
+  for (const CellRecord& cell : data.cells) {
+    CAPTURE(cell.column);
+    CAPTURE(cell.message);
+    CHECK((cell.state == "done" || cell.state == "budget"));
+    CHECK(cell.verdict == "equal");
+    CHECK(cell.median_ns.value_or(0) > 0);
+    CHECK(cell.max_error.value_or(1) < 1e-4);
+    CHECK(cell.peak_bytes.value_or(0) > 0);
+    CHECK(cell.load_ns.has_value());
+    CHECK(cell.first_ns.has_value());
+  }
+  CHECK(!data.environment.empty());
+}
+
+TEST_CASE("a_run_ends_with_the_answer_and_the_names_of_its_files") {
+  const std::string results = fresh_results();
+  const CommandResult run = shared_installation().touchstone(tiny_run("synthetic", "1", results));
+  CHECK_MESSAGE(holds(run.out, "synthetic takes "), run.out);
+  CHECK(holds(run.out, "the double-precision reference"));
+  const std::string stem = results.substr(0, results.size() - 3);
+  for (const std::string& name : {results, stem + ".csv", stem + ".md"}) {
+    CHECK_MESSAGE(holds(run.out, name), run.out);
+    CHECK(std::filesystem::exists(shared_installation().work() + "/" + name));
+  }
+}
+
+TEST_CASE("json_lines_are_one_object_a_cell_and_one_at_the_end") {
+  const CommandResult run =
+      shared_installation().touchstone(tiny_run("synthetic", "1,2", fresh_results(), {"--json-lines"}));
+  CHECK(run.exit_code == 0);
+  std::size_t cells = 0;
+  std::istringstream lines(run.out);
+  for (std::string line; std::getline(lines, line);) {
+    CHECK_MESSAGE((line.front() == '{' && line.back() == '}'), line);
+    cells += holds(line, "\"median_ns\"") ? 1 : 0;
+  }
+  CHECK(cells == 2);
+  CHECK(holds(run.out, "\"answer\""));
+}
+
+TEST_CASE("quiet_prints_nothing") {
+  const CommandResult run =
+      shared_installation().touchstone(tiny_run("synthetic", "1", fresh_results(), {"--quiet"}));
+  CHECK(run.exit_code == 0);
+  CHECK(run.out.empty());
+}
+
+TEST_CASE("a_plan_file_runs_like_the_flags") {
+  write_text(shared_installation().work() + "/plan.toml", R"(model = "bert-tiny"
+engines = ["synthetic"]
+batch = [1]
+seq = 8
+budget = "10s"
+precision-target = "20%"
+[options.synthetic]
+latency_us = "500"
+)");
+  const std::string results = fresh_results();
+  const CommandResult run = shared_installation().touchstone({"run", "--plan", "plan.toml", "-o", results});
+  CHECK_MESSAGE(run.exit_code == 0, run.err);
+  CHECK(cell_of(results_of(results), "synthetic").median_ns.value_or(0) > 4e5);
+}
+
+TEST_CASE("the_same_engine_in_two_shape_modes_makes_two_columns") {
+  const std::string results = fresh_results();
+  const CommandResult run = shared_installation().touchstone(
+      tiny_run("synthetic", "1", results, {"--shape-mode", "fixed,dynamic"}));
+  CHECK(run.exit_code == 0);
+  const RunData data = results_of(results);
+  CHECK(cell_of(data, "synthetic fixed").state == "done");
+  CHECK(cell_of(data, "synthetic dynamic").state == "done");
+}
+
+TEST_CASE("a_length_beyond_the_models_positions_is_not_available_and_no_failure") {
+  const std::string results = fresh_results();
+  const CommandResult run = shared_installation().touchstone(
+      {"run", "bert-tiny", "--engines", "synthetic", "--batch", "1", "--seq", "600", "-o", results});
+  CHECK(run.exit_code == 0);
+  CHECK(cell_of(results_of(results), "synthetic").reason == "sequence-too-long");
+  CHECK_MESSAGE(holds(run.out, "512 positions"), run.out);
+}
+
+TEST_CASE("a_device_that_is_not_there_is_not_available_and_no_failure") {
+  const std::string results = fresh_results();
+  const CommandResult run =
+      shared_installation().touchstone(tiny_run("synthetic", "1", results, {"--device", "cpu,cuda:0"}));
+  CHECK(run.exit_code == 0);
+  const RunData data = results_of(results);
+  CHECK(cell_of(data, "synthetic cpu").state == "done");
+  CHECK(cell_of(data, "synthetic cuda:0").reason == "device-missing");
+}
+
+TEST_CASE("verify_says_equal_and_leaves_no_file") {
+  const CommandResult run = shared_installation().touchstone(
+      {"verify", "bert-tiny", "--engines", "synthetic", "--batch", "2", "--seq", "8"});
+  CHECK_MESSAGE(run.exit_code == 0, run.err);
+  CHECK_MESSAGE(holds(run.out, "equal"), run.out);
+  CHECK(!std::filesystem::exists(shared_installation().work() + "/verify.db"));
+}
+
+TEST_CASE("verify_ends_with_3_where_outputs_differ_and_shows_by_how_much") {
+  const CommandResult run =
+      shared_installation().touchstone({"verify", "bert-tiny", "--engines", "synthetic", "--batch", "2",
+                                        "--seq", "8", "--option", "synthetic.fault=wrong"});
+  CHECK(run.exit_code == 3);
+  CHECK_MESSAGE(holds(run.out, "wrong-result"), run.out);
+  CHECK_MESSAGE(holds(run.out, "output 0"), run.out);
+}
+
+TEST_CASE("verify_ends_with_1_where_nothing_could_be_compared") {
+  const CommandResult run = shared_installation().touchstone(
+      {"verify", "bert-tiny", "--engines", "synthetic", "--batch", "2", "--seq", "8", "--option",
+       "synthetic.fault=segv", "--option", "synthetic.stage=load"});
+  CHECK(run.exit_code == 1);
+  CHECK_MESSAGE(holds(run.err, "nothing was compared"), run.err);
+}
+
+TEST_CASE("a_run_compares_with_itself_as_all_the_same") {
+  const std::string results = fresh_results();
+  REQUIRE(shared_installation().touchstone(tiny_run("synthetic", "1,2", results)).exit_code == 0);
+  const CommandResult compared = shared_installation().touchstone({"compare", results, results});
+  CHECK(compared.exit_code == 0);
+  CHECK_MESSAGE(holds(compared.out, "2 cells in both"), compared.out);
+}
+
+}  // namespace touchstone
