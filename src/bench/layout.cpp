@@ -78,7 +78,7 @@ Result<std::string> dimension_of(const std::string& axis, const Bundle& bundle) 
 }  // namespace
 
 std::optional<std::string> batch_dimension(const Bundle& bundle) {
-  if (const auto named = named_like(bundle, {"batch"})) {
+  if (auto named = named_like(bundle, {"batch"})) {
     return named;
   }
   return bundle.row_independent && !bundle.dimensions.empty() ? std::optional(bundle.dimensions.front())
