@@ -51,7 +51,7 @@ int print(const Options& options, View view) {
 
 std::string table_and_answer(const RunData& data) {
   return fmt::format("{} ({}, {})\n\n{}\n{}", data.run.model, data.run.created, data.run.status,
-                     render_markdown(data), render_answer(data));
+                     render_table(data), render_answer(data));
 }
 
 }  // namespace

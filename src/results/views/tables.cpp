@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "results/views/views.h"
 
@@ -80,7 +81,7 @@ std::string render_article(const RunData& data) {
   return out;
 }
 
-std::string render_markdown(const RunData& data) {
+std::string render_table(const RunData& data) {
   const auto columns = columns_of(data);
   std::vector<std::string> shapes;
   std::map<std::pair<std::string, std::string>, const CellRecord*> by_place;
@@ -94,7 +95,6 @@ std::string render_markdown(const RunData& data) {
   std::vector<std::string> head = {"shape"};
   head.insert(head.end(), columns.begin(), columns.end());
   std::string out = row(head) + rule(head.size());
-  std::set<std::string> reasons;
   for (const std::string& shape : shapes) {
     std::vector<std::string> fields = {shape};
     for (const std::string& column : columns) {
@@ -108,17 +108,25 @@ std::string render_markdown(const RunData& data) {
       if (cell.median_ns && cell.low_ns && cell.high_ns) {
         text += fmt::format(" ±{:.1f} %", 50 * (*cell.high_ns - *cell.low_ns) / *cell.median_ns);
       }
-      if (cell.state == "na") {
-        reasons.insert(fmt::format("- {} at {}: {}: {}", column, shape, cell.reason, cell.message));
-      }
       fields.push_back(text + (cell.disturbed ? " (disturbed)" : ""));
     }
     out += row(fields);
   }
-  for (const std::string& reason : reasons) {
-    out += "\n" + reason;
+  return out;
+}
+
+std::string render_markdown(const RunData& data) {
+  std::string out = render_table(data);
+  std::istringstream reasons(render_missing(data));
+  for (std::string line; std::getline(reasons, line);) {
+    out += "\n- " + line;
   }
-  return out + (reasons.empty() ? "" : "\n");
+  for (const CellRecord& cell : data.cells) {
+    if (cell.reason == "wrong-result") {
+      out += fmt::format("\n- N/A (wrong-result): {}", cell.message);
+    }
+  }
+  return out + (out.ends_with("|\n") ? "" : "\n");
 }
 
 }  // namespace touchstone

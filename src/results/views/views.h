@@ -24,11 +24,16 @@ std::string render_json(const RunData& data);
 /// The layout of the published tables: one table a length, a row a batch, a column an engine and shape mode;
 /// milliseconds.
 std::string render_article(const RunData& data);
-/// One Markdown table with intervals, and the reasons of what is missing.
+/// One Markdown table with intervals.
+std::string render_table(const RunData& data);
+/// The table, and the reasons of what is missing.
 std::string render_markdown(const RunData& data);
 /// The answer in sentences: who is fastest where, by how much over the baseline, and how well the outputs
 /// agree.
 std::string render_answer(const RunData& data);
+
+/// A line for every reason why cells have no time, with its columns and shapes; wrong results apart.
+std::string render_missing(const RunData& data);
 
 /// `8.32 ms`, `412 µs`, or the reason of an N/A cell.
 std::string cell_text(const CellRecord& cell);
