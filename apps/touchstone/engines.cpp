@@ -114,7 +114,7 @@ int fetch(const std::string& tool, const std::string& name, const std::string& h
 }
 
 int exit_code_of(const std::string& name, int status) {
-  if (status == 128 + SIGINT || status == kInterruptedExit) {
+  if (status == kInterruptedExit) {  // also what a death by SIGINT is counted as
     return report({Reason::kInterrupted, name + " was not installed: interrupted"});
   }
   if (status == 127) {

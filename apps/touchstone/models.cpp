@@ -20,7 +20,7 @@ void add_models(CLI::App& app, Action& action) {
         return report(answer.error());
       }
       for (const auto& model : answer->at("models")) {
-        const auto limit = model.at("max_sequence");
+        const auto& limit = model.at("max_sequence");
         fmt::print("{:20} {:>11} parameters  {:>8}  {}{}\n", model.at("name").get<std::string>(),
                    model.at("parameters").get<std::uint64_t>(),
                    human_bytes(model.at("weight_bytes").get<std::uint64_t>()),

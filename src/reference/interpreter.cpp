@@ -90,8 +90,8 @@ Result<std::vector<Value>> Interpreter::run(std::map<std::string, Value> inputs)
       TOUCHSTONE_TRY(run_node(node, values));
     } catch (const std::out_of_range&) {
       return fail(Reason::kInvalidInput,
-                  "node '{}' ({}): an attribute or input does not fit its input's shape", node.name,
-                  node.op_type);
+                  "node '{}' ({}): an input is missing, of another kind or of another shape than it wants",
+                  node.name, node.op_type);
     } catch (const std::bad_variant_access&) {
       return fail(Reason::kInvalidModel, "node '{}' ({}): an attribute is of the wrong kind", node.name,
                   node.op_type);

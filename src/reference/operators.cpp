@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reference/operators.h"
 
+#include <stdexcept>
+
 namespace touchstone {
 namespace {
 
@@ -9,7 +11,9 @@ const OperatorTable& all_operators() {
     OperatorTable all;
     for (const OperatorTable* family :
          {&elementwise_operators(), &shape_operators(), &index_operators(), &reduce_operators(),
-          &matrix_operators(), &normalization_operators(), &convolution_operators()}) {
+          &matrix_operators(), &normalization_operators(), &convolution_operators(), &unary_operators(),
+          &creation_operators(), &quantization_operators(), &attention_operators(), &recurrent_operators(),
+          &resize_operators(), &einsum_operators()}) {
       all.insert(family->begin(), family->end());
     }
     return all;
@@ -21,6 +25,13 @@ const OperatorTable& all_operators() {
 
 std::size_t normalize_axis(std::int64_t axis, std::int64_t rank) {
   return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+}
+
+const Value& Call::input(std::size_t index) const {
+  if (!has(index)) {
+    throw std::out_of_range("an input is missing");
+  }
+  return inputs[index];
 }
 
 std::vector<std::int64_t> Call::ints(std::size_t index, const std::string& attribute,

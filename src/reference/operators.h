@@ -18,7 +18,8 @@ struct Call {
   std::span<const Value> inputs;
 
   bool has(std::size_t index) const { return index < inputs.size() && !inputs[index].absent(); }
-  const Value& input(std::size_t index) const { return inputs[index]; }
+  /// Throws std::out_of_range where the node has fewer inputs; the interpreter makes an error of it.
+  const Value& input(std::size_t index) const;
   /// The integers of an input, or of an attribute where older opsets have it there; `fallback` where neither
   /// is.
   std::vector<std::int64_t> ints(std::size_t index, const std::string& attribute,
@@ -35,6 +36,13 @@ using OperatorTable = std::map<std::string, Operator>;
 
 /// The families; keys are operator types of the default domain, or DOMAIN.TYPE.
 const OperatorTable& elementwise_operators();
+const OperatorTable& unary_operators();
+const OperatorTable& creation_operators();
+const OperatorTable& quantization_operators();
+const OperatorTable& attention_operators();
+const OperatorTable& recurrent_operators();
+const OperatorTable& resize_operators();
+const OperatorTable& einsum_operators();
 const OperatorTable& shape_operators();
 const OperatorTable& index_operators();
 const OperatorTable& reduce_operators();

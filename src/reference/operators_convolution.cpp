@@ -122,6 +122,86 @@ Outputs convolution(const Call& call) {
   return std::vector{out};
 }
 
+// The transpose of a convolution: every input element spreads its window over the output.
+Window transposed_window(const Call& call, std::vector<std::int64_t> kernel) {
+  const Shape& shape = call.input(0).shape();
+  const std::size_t axes = kernel.size();
+  Window w;
+  w.kernel = std::move(kernel);
+  w.stride = call.node.ints_attribute("strides", std::vector<std::int64_t>(axes, 1));
+  w.dilation = call.node.ints_attribute("dilations", std::vector<std::int64_t>(axes, 1));
+  const auto pads = call.node.ints_attribute("pads", std::vector<std::int64_t>(2 * axes, 0));
+  const auto extra = call.node.ints_attribute("output_padding", std::vector<std::int64_t>(axes, 0));
+  const auto stated = call.node.ints_attribute("output_shape");
+  const std::string automatic = call.node.string_attribute("auto_pad", "NOTSET");
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    const std::int64_t reach = (w.kernel[axis] - 1) * w.dilation[axis] + 1;
+    const std::int64_t whole = w.stride[axis] * (shape[axis + 2] - 1) + extra[axis] + reach;
+    if (stated.empty() && !automatic.starts_with("SAME")) {
+      w.before.push_back(pads[axis]);
+      w.out.push_back(whole - pads[axis] - pads[axis + axes]);
+      continue;
+    }
+    const std::int64_t out =
+        stated.empty() ? shape[axis + 2] * w.stride[axis] : stated[stated.size() - axes + axis];
+    const std::int64_t total = std::max<std::int64_t>(0, whole - out);
+    w.before.push_back(automatic == "SAME_UPPER" ? total / 2 : total - total / 2);
+    w.out.push_back(out);
+  }
+  return w;
+}
+
+// Adds `value` times one filter to the output plane, the window lying at input position `index`.
+void spread(const Window& w, std::span<const std::int64_t> extents, std::size_t index, double value,
+            std::span<const double> filter, double* plane) {
+  for (std::size_t tap = 0; tap < filter.size(); ++tap) {
+    std::size_t rest = tap, place = index;
+    std::int64_t position = 0, stride = 1;
+    bool inside = true;
+    for (std::size_t axis = w.axes(); axis-- > 0;) {
+      const std::int64_t at = static_cast<std::int64_t>(place) % extents[axis] * w.stride[axis] -
+                              w.before[axis] +
+                              static_cast<std::int64_t>(rest) % w.kernel[axis] * w.dilation[axis];
+      rest /= static_cast<std::size_t>(w.kernel[axis]);
+      place /= static_cast<std::size_t>(extents[axis]);
+      inside = inside && at >= 0 && at < w.out[axis];
+      position += at * stride;
+      stride *= w.out[axis];
+    }
+    if (inside) {
+      plane[position] += value * filter[tap];
+    }
+  }
+}
+
+Outputs transposed_convolution(const Call& call) {
+  const Value& x = call.input(0);
+  const Value& weights = call.input(1);
+  const Window w = transposed_window(call, Shape(weights.shape().begin() + 2, weights.shape().end()));
+  const auto groups = static_cast<std::size_t>(call.node.int_attribute("group", 1));
+  const auto channels = static_cast<std::size_t>(x.shape()[1]);
+  const auto per_group = static_cast<std::size_t>(weights.shape()[1]);
+  const std::size_t filters = per_group * groups, taps = w.taps();
+  const std::size_t inner = element_count(std::span(x.shape()).subspan(2)), pixels = element_count(w.out);
+  Shape shape = {x.shape()[0], static_cast<std::int64_t>(filters)};
+  shape.insert(shape.end(), w.out.begin(), w.out.end());
+  Value out = Value::empty_reals(shape, x.type());
+  const auto to = out.d_mutable();
+  for (std::size_t i = 0; i < to.size() && call.has(2); ++i) {
+    to[i] = call.input(2).number(i / pixels % filters);
+  }
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t channel = i / inner % channels, n = i / inner / channels;
+    for (std::size_t m = 0; m < per_group; ++m) {
+      const std::size_t filter = channel / (channels / groups) * per_group + m;
+      spread(w, std::span(x.shape()).subspan(2), i % inner, x.d()[i],
+             weights.d().subspan((channel * per_group + m) * taps, taps),
+             to.data() + (n * filters + filter) * pixels);
+    }
+  }
+  return std::vector{out};
+}
+
 Outputs pool(const Call& call, bool maximum) {
   const Value& x = call.input(0);
   const Window w = window_of(call, call.node.ints_attribute("kernel_shape"));
@@ -178,6 +258,7 @@ Outputs global_pool(const Call& call, bool maximum) {
 const OperatorTable& convolution_operators() {
   static const OperatorTable kTable = {
       {"Conv", convolution},
+      {"ConvTranspose", transposed_convolution},
       {"MaxPool",
        [](const Call& c) -> Outputs {
          if (c.node.outputs.size() > 1 && !c.node.outputs[1].empty()) {

@@ -2,7 +2,7 @@
 // Gathering and scattering by index.
 #include <algorithm>
 
-#include "reference/operators.h"
+#include "reference/movement.h"
 
 namespace touchstone {
 namespace {
@@ -26,11 +26,6 @@ void copy_block(const Value& from, std::size_t at, Value& to, std::size_t where,
     std::copy_n(from.i().begin() + static_cast<std::ptrdiff_t>(at), count,
                 to.i_mutable().begin() + static_cast<std::ptrdiff_t>(where));
   }
-}
-
-Value empty_like(const Value& x, Shape shape) {
-  return x.real() ? Value::empty_reals(std::move(shape), x.type())
-                  : Value::empty_ints(std::move(shape), x.type());
 }
 
 Outputs gather(const Call& call) {
@@ -231,14 +226,57 @@ Outputs non_zero(const Call& call) {
   return std::vector{Value::ints({x.rank(), many}, std::move(flat))};
 }
 
+Outputs compress(const Call& call) {
+  const auto chosen = call.input(1).i();
+  const bool flat = !call.node.attributes.contains("axis");
+  const Value x =
+      flat ? call.input(0).reshaped({static_cast<std::int64_t>(call.input(0).size())}) : call.input(0);
+  const std::size_t axis = flat ? 0 : call.axis("axis", 0, x.rank());
+  std::vector<std::int64_t> kept;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (chosen[i] != 0) {
+      kept.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+  const auto count = static_cast<std::int64_t>(kept.size());
+  const std::vector<Value> inputs = {x, Value::ints({count}, std::move(kept))};
+  Node node;
+  node.name = call.node.name;
+  node.op_type = call.node.op_type;
+  node.attributes["axis"] = {static_cast<std::int64_t>(axis)};
+  return gather(Call{node, call.opset, inputs});
+}
+
+Outputs reverse_sequence(const Call& call) {
+  const Value& x = call.input(0);
+  const auto lengths = call.input(1).i();
+  const std::size_t batch = call.axis("batch_axis", 1, x.rank());
+  const std::size_t time = call.axis("time_axis", 0, x.rank());
+  const auto strides = strides_of(x.shape());
+  Value out = empty_like(x, x.shape());
+  TOUCHSTONE_TRY(for_each_index(x.shape(), [&](std::size_t i, const auto& index) -> Result<void> {
+    const auto length = static_cast<std::size_t>(lengths[index[batch]]);
+    const std::size_t from = index[time] < length ? length - 1 - index[time] : index[time];
+    copy_block(x, i - index[time] * strides[time] + from * strides[time], out, i, 1);
+    return {};
+  }));
+  return std::vector{out};
+}
+
 }  // namespace
 
 const OperatorTable& index_operators() {
   static const OperatorTable kTable = {
-      {"Gather", gather},        {"GatherElements", gather_elements},
-      {"GatherND", gather_nd},   {"ScatterElements", scatter_elements},
-      {"ScatterND", scatter_nd}, {"OneHot", one_hot},
+      {"Gather", gather},
+      {"GatherElements", gather_elements},
+      {"GatherND", gather_nd},
+      {"ScatterElements", scatter_elements},
+      {"ScatterND", scatter_nd},
+      {"OneHot", one_hot},
       {"NonZero", non_zero},
+      {"Compress", compress},
+      {"ReverseSequence", reverse_sequence},
+      {"Scatter", scatter_elements},
   };
   return kTable;
 }

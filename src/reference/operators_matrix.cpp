@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "reference/gemm.h"
-#include "reference/operators.h"
+#include "reference/matrix.h"
 
 namespace touchstone {
 namespace {
@@ -17,7 +17,8 @@ Matrix matrix_of(const Value& x, std::size_t offset) {
   return x.d().data() + offset;
 }
 
-// NumPy's matmul: the last two dimensions multiply, the others broadcast, vectors are widened.
+}  // namespace
+
 Outputs matmul_values(const Call& call, const Value& left, const Value& right) {
   if (!left.real() || !right.real() || left.rank() == 0 || right.rank() == 0) {
     return call.wrong("wants floating-point matrices");
@@ -76,6 +77,8 @@ Outputs matmul_values(const Call& call, const Value& left, const Value& right) {
   }
   return std::vector{out.reshaped(shape)};
 }
+
+namespace {
 
 Outputs matmul(const Call& call) {
   return matmul_values(call, call.input(0), call.input(1));

@@ -129,13 +129,62 @@ Outputs group_normalization(const Call& call) {
                          call.opset < 21);
 }
 
+// Divides by the sum of magnitudes (p = 1) or by the length (p = 2) along one axis.
+Outputs lp_normalization(const Call& call) {
+  Value out = copy_reals(call.input(0));
+  const std::size_t axis = call.axis("axis", -1, out.rank());
+  const bool square = call.node.int_attribute("p", 2) == 2;
+  const std::size_t inner = element_count(std::span(out.shape()).subspan(axis + 1));
+  const auto extent = static_cast<std::size_t>(out.shape()[axis]);
+  const auto to = out.d_mutable();
+  for (std::size_t start = 0; start < to.size(); start += extent * inner) {
+    for (std::size_t i = start; i < start + inner; ++i) {
+      double sum = 0;
+      for (std::size_t e = 0; e < extent; ++e) {
+        const double x = to[i + e * inner];
+        sum += square ? x * x : std::abs(x);
+      }
+      const double norm = square ? std::sqrt(sum) : sum;
+      for (std::size_t e = 0; e < extent; ++e) {
+        to[i + e * inner] = norm == 0 ? 0 : to[i + e * inner] / norm;
+      }
+    }
+  }
+  return std::vector{out};
+}
+
+// Across channels: x / (bias + alpha / size · sum of the squares of the neighbouring channels) ^ beta.
+Outputs local_response_normalization(const Call& call) {
+  const Value& x = call.input(0);
+  const double alpha = call.node.float_attribute("alpha", 1e-4F);
+  const double beta = call.node.float_attribute("beta", 0.75F);
+  const double bias = call.node.float_attribute("bias", 1);
+  const std::int64_t size = call.node.int_attribute("size", 1);
+  const std::int64_t channels = x.shape().at(1);
+  const std::size_t inner = element_count(std::span(x.shape()).subspan(2));
+  Value out = Value::empty_reals(x.shape(), x.type());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto channel = static_cast<std::int64_t>(i / inner) % channels;
+    double sum = 0;
+    for (std::int64_t c = std::max<std::int64_t>(0, channel - (size - 1) / 2);
+         c <= std::min(channels - 1, channel + size / 2); ++c) {
+      const double v =
+          x.d()[i + static_cast<std::size_t>(c) * inner - static_cast<std::size_t>(channel) * inner];
+      sum += v * v;
+    }
+    out.d_mutable()[i] = x.d()[i] / std::pow(bias + alpha / static_cast<double>(size) * sum, beta);
+  }
+  return std::vector{out};
+}
+
 }  // namespace
 
 const OperatorTable& normalization_operators() {
   static const OperatorTable kTable = {
       {"LayerNormalization", layer_normalization}, {"RMSNormalization", rms_normalization},
       {"BatchNormalization", batch_normalization}, {"InstanceNormalization", instance_normalization},
-      {"GroupNormalization", group_normalization},
+      {"GroupNormalization", group_normalization}, {"LpNormalization", lp_normalization},
+      {"LRN", local_response_normalization},
   };
   return kTable;
 }

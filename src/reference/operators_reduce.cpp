@@ -2,6 +2,7 @@
 // Reductions, softmax, arg-min and arg-max, cumulative sums, top-k.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -168,7 +169,32 @@ Outputs arg_extreme(const Call& call, bool largest) {
   return std::vector{Value::ints(shape, std::move(best))};
 }
 
-Outputs cumulative_sum(const Call& call) {
+// One where ArgMax points, zero elsewhere.
+Outputs hardmax(const Call& call) {
+  const Value& x = call.input(0);
+  std::size_t axis = call.axis("axis", call.opset < 13 ? 1 : -1, x.rank());
+  Shape shape = x.shape();
+  if (call.opset < 13) {
+    shape = {static_cast<std::int64_t>(element_count(std::span(x.shape()).first(axis))),
+             static_cast<std::int64_t>(element_count(std::span(x.shape()).subspan(axis)))};
+    axis = 1;
+  }
+  const AxisView view(shape, axis);
+  Value out = Value::empty_reals(x.shape(), x.type());
+  for (std::size_t o = 0; o < view.outer; ++o) {
+    for (std::size_t i = 0; i < view.inner; ++i) {
+      std::size_t best = 0;
+      for (std::size_t e = 1; e < view.extent; ++e) {
+        best = x.number(view.at(o, e, i)) > x.number(view.at(o, best, i)) ? e : best;
+      }
+      out.d_mutable()[view.at(o, best, i)] = 1;
+    }
+  }
+  return std::vector{out};
+}
+
+template <class Step>
+Outputs cumulate(const Call& call, double start, Step step_of) {
   const Value& x = call.input(0);
   const AxisView view(x.shape(), normalize_axis(call.input(1).i()[0], x.rank()));
   const bool exclusive = call.node.int_attribute("exclusive", 0) != 0;
@@ -176,11 +202,12 @@ Outputs cumulative_sum(const Call& call) {
   std::vector<double> out(x.size());
   for (std::size_t o = 0; o < view.outer; ++o) {
     for (std::size_t i = 0; i < view.inner; ++i) {
-      double sum = 0;
+      double sum = start;
       for (std::size_t step = 0; step < view.extent; ++step) {
         const std::size_t at = view.at(o, reverse ? view.extent - 1 - step : step, i);
-        out[at] = exclusive ? sum : sum + x.number(at);
-        sum += x.number(at);
+        const double next = step_of(sum, x.number(at));
+        out[at] = exclusive ? sum : next;
+        sum = next;
       }
     }
   }
@@ -278,7 +305,9 @@ const OperatorTable& reduce_operators() {
       {"LogSoftmax", [](const Call& c) { return softmax(c, true); }},
       {"ArgMax", [](const Call& c) { return arg_extreme(c, true); }},
       {"ArgMin", [](const Call& c) { return arg_extreme(c, false); }},
-      {"CumSum", cumulative_sum},
+      {"CumSum", [](const Call& c) { return cumulate(c, 0, std::plus<double>()); }},
+      {"CumProd", [](const Call& c) { return cumulate(c, 1, std::multiplies<double>()); }},
+      {"Hardmax", hardmax},
       {"TopK", top_k},
   };
   return kTable;

@@ -4,44 +4,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "graph/bundle.h"
-#include "reference/operators.h"
+#include "reference/movement.h"
 
 namespace touchstone {
 namespace {
-
-// Builds the output element by element: `from(i)` is the position in `x` of output element i.
-template <class From>
-Value gather_elements(const Value& x, const Shape& shape, From from) {
-  const std::size_t count = element_count(shape);
-  if (x.real()) {
-    Value out = Value::empty_reals(shape, x.type());
-    const auto source = x.d();
-    const auto target = out.d_mutable();
-    parallel_for(count, 1 << 14, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        target[i] = source[from(i)];
-      }
-    });
-    return out;
-  }
-  Value out = Value::empty_ints(shape, x.type());
-  for (std::size_t i = 0; i < count; ++i) {
-    out.i_mutable()[i] = x.i()[from(i)];
-  }
-  return out;
-}
-
-// The position in a tensor read with these strides, of flat index `i` of `shape`.
-std::size_t position(std::size_t i, const Shape& shape, const std::vector<std::size_t>& strides) {
-  std::size_t at = 0;
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    const auto extent = static_cast<std::size_t>(shape[axis]);
-    at += i % extent * strides[axis];
-    i /= extent;
-  }
-  return at;
-}
 
 Outputs shape_of(const Call& call) {
   const Shape& shape = call.input(0).shape();
@@ -145,7 +111,7 @@ Outputs transpose(const Call& call) {
     shape.push_back(x.shape().at(static_cast<std::size_t>(axis)));
     read.push_back(strides[static_cast<std::size_t>(axis)]);
   }
-  return std::vector{gather_elements(x, shape, [&](std::size_t i) { return position(i, shape, read); })};
+  return std::vector{pick_elements(x, shape, [&](std::size_t i) { return position(i, shape, read); })};
 }
 
 Outputs concat(const Call& call) {
@@ -182,7 +148,7 @@ Outputs concat(const Call& call) {
 Value slice_box(const Value& x, const Shape& shape, const std::vector<std::int64_t>& starts,
                 const std::vector<std::int64_t>& steps) {
   const auto strides = strides_of(x.shape());
-  return gather_elements(x, shape, [&](std::size_t i) {
+  return pick_elements(x, shape, [&](std::size_t i) {
     std::int64_t at = 0;
     for (std::size_t axis = shape.size(); axis-- > 0;) {
       const auto extent = static_cast<std::size_t>(shape[axis]);
@@ -264,7 +230,7 @@ Outputs expand(const Call& call) {
   }
   const auto strides = broadcast_strides(call.input(0).shape(), *shape);
   return std::vector{
-      gather_elements(call.input(0), *shape, [&](std::size_t i) { return position(i, *shape, strides); })};
+      pick_elements(call.input(0), *shape, [&](std::size_t i) { return position(i, *shape, strides); })};
 }
 
 Outputs tile(const Call& call) {
@@ -275,7 +241,7 @@ Outputs tile(const Call& call) {
     shape[axis] *= repeats.at(axis);
   }
   const auto strides = strides_of(x.shape());
-  return std::vector{gather_elements(x, shape, [&](std::size_t i) {
+  return std::vector{pick_elements(x, shape, [&](std::size_t i) {
     std::size_t at = 0;
     for (std::size_t axis = shape.size(); axis-- > 0;) {
       const auto extent = static_cast<std::size_t>(shape[axis]);
@@ -338,87 +304,6 @@ Outputs pad(const Call& call) {
   return std::vector{out};
 }
 
-Outputs range(const Call& call) {
-  const double start = call.input(0).number(0);
-  const double limit = call.input(1).number(0);
-  const double delta = call.input(2).number(0);
-  const double steps = delta == 0 ? 0 : std::ceil((limit - start) / delta);
-  if (steps > 1e9) {
-    return call.wrong("has more than a thousand million steps");
-  }
-  const auto count = static_cast<std::int64_t>(std::max(0.0, steps));
-  Value out = call.input(0).real() ? Value::empty_reals({count}, call.input(0).type())
-                                   : Value::empty_ints({count}, call.input(0).type());
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (out.real()) {
-      out.d_mutable()[static_cast<std::size_t>(i)] = start + static_cast<double>(i) * delta;
-    } else {
-      out.i_mutable()[static_cast<std::size_t>(i)] = call.input(0).i()[0] + i * call.input(2).i()[0];
-    }
-  }
-  return std::vector{out};
-}
-
-Outputs constant_of_shape(const Call& call) {
-  const auto dimensions = call.input(0).i();
-  const Shape shape(dimensions.begin(), dimensions.end());
-  Value fill = Value::reals({1}, {0});
-  if (const auto found = call.node.attributes.find("value"); found != call.node.attributes.end()) {
-    const auto& constant = std::get<Constant>(found->second.value);
-    TOUCHSTONE_ASSIGN(fill, Value::from_bytes(constant.type, {1}, *constant.owned));
-  }
-  return std::vector{gather_elements(fill, shape, [](std::size_t) { return 0; })};
-}
-
-Outputs constant(const Call& call) {
-  const auto& attributes = call.node.attributes;
-  if (const auto found = attributes.find("value"); found != attributes.end()) {
-    const auto& constant = std::get<Constant>(found->second.value);
-    WeightMap map;
-    TOUCHSTONE_ASSIGN(const auto bytes, map.bytes(constant));
-    TOUCHSTONE_ASSIGN(Value value, Value::from_bytes(constant.type, constant.shape, bytes));
-    return std::vector{value};
-  }
-  if (attributes.contains("value_int")) {
-    return std::vector{Value::ints({}, {call.node.int_attribute("value_int", 0)})};
-  }
-  if (attributes.contains("value_float")) {
-    return std::vector{Value::reals({}, {call.node.float_attribute("value_float", 0)})};
-  }
-  if (attributes.contains("value_ints")) {
-    auto values = call.node.ints_attribute("value_ints");
-    const auto count = static_cast<std::int64_t>(values.size());
-    return std::vector{Value::ints({count}, std::move(values))};
-  }
-  if (const auto found = attributes.find("value_floats"); found != attributes.end()) {
-    const auto& floats = std::get<std::vector<float>>(found->second.value);
-    return std::vector{Value::reals({static_cast<std::int64_t>(floats.size())},
-                                    std::vector<double>(floats.begin(), floats.end()))};
-  }
-  return fail(Reason::kUnsupported, "node '{}' (Constant): of a kind the reference does not read",
-              call.node.name);
-}
-
-Outputs trilu(const Call& call) {
-  const Value& x = call.input(0);
-  const std::int64_t k = call.has(1) ? call.input(1).i()[0] : 0;
-  const bool upper = call.node.int_attribute("upper", 1) != 0;
-  const std::int64_t columns = x.shape().back();
-  const std::int64_t rows = x.shape()[x.shape().size() - 2];
-  Value out = x.real() ? Value::empty_reals(x.shape(), x.type()) : Value::empty_ints(x.shape(), x.type());
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const std::int64_t column = static_cast<std::int64_t>(i) % columns;
-    const std::int64_t row = static_cast<std::int64_t>(i) / columns % rows;
-    const bool kept = upper ? column >= row + k : column <= row + k;
-    if (kept && x.real()) {
-      out.d_mutable()[i] = x.d()[i];
-    } else if (kept) {
-      out.i_mutable()[i] = x.i()[i];
-    }
-  }
-  return std::vector{out};
-}
-
 Outputs identity(const Call& call) {
   return std::vector{call.input(0)};
 }
@@ -436,7 +321,7 @@ Outputs depth_to_space(const Call& call) {
   const std::int64_t depth = s[1] / (block * block);
   const Shape shape = {s[0], depth, s[2] * block, s[3] * block};
   const auto strides = strides_of(s);
-  return std::vector{gather_elements(x, shape, [&](std::size_t i) {
+  return std::vector{pick_elements(x, shape, [&](std::size_t i) {
     auto rest = static_cast<std::int64_t>(i);
     const std::int64_t w = rest % shape[3];
     const std::int64_t h = (rest /= shape[3]) % shape[2];
@@ -455,7 +340,7 @@ Outputs space_to_depth(const Call& call) {
   const Shape& s = x.shape();
   const Shape shape = {s[0], s[1] * block * block, s[2] / block, s[3] / block};
   const auto strides = strides_of(s);
-  return std::vector{gather_elements(x, shape, [&](std::size_t i) {
+  return std::vector{pick_elements(x, shape, [&](std::size_t i) {
     auto rest = static_cast<std::int64_t>(i);
     const std::int64_t w = rest % shape[3];
     const std::int64_t h = (rest /= shape[3]) % shape[2];
@@ -485,10 +370,6 @@ const OperatorTable& shape_operators() {
       {"Expand", expand},
       {"Tile", tile},
       {"Pad", pad},
-      {"Range", range},
-      {"ConstantOfShape", constant_of_shape},
-      {"Constant", constant},
-      {"Trilu", trilu},
       {"Identity", identity},
       {"Dropout", dropout},
       {"DepthToSpace", depth_to_space},

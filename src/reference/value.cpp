@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 #include <thread>
 
 #include "graph/half.h"
@@ -124,7 +125,17 @@ Result<Value> Value::from_bytes(DataType type, Shape shape, std::span<const std:
   }
 }
 
+std::span<const std::int64_t> Value::i() const {
+  if (!ints_) {
+    throw std::out_of_range("integers are wanted");
+  }
+  return *ints_;
+}
+
 std::span<const double> Value::d() const {
+  if (!real()) {
+    throw std::out_of_range("floating-point numbers are wanted");
+  }
   if (!reals_) {
     reals_ = std::make_shared<std::vector<double>>(mapped_.begin(), mapped_.end());
   }

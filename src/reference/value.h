@@ -41,9 +41,10 @@ class Value {
 
   /// The mapped weights, or empty where the data is already double.
   std::span<const float> mapped() const { return mapped_; }
-  /// The data as doubles; widens mapped weights on first use. Only for real values.
+  /// The data as doubles; widens mapped weights on first use. Throws std::out_of_range for integers, and `i`
+  /// for reals.
   std::span<const double> d() const;
-  std::span<const std::int64_t> i() const { return *ints_; }
+  std::span<const std::int64_t> i() const;
   std::span<double> d_mutable() { return *reals_; }
   std::span<std::int64_t> i_mutable() { return *ints_; }
   /// Element `index` as a double, whatever the type.

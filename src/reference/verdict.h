@@ -18,8 +18,8 @@ struct Tolerance {
   double relative = 3e-5;
 };
 
-/// f32: 3e-5. On BERT-base three engines show 2e-6 to 5e-6; tanh for erf shows 8e-4, an epsilon of 1e-5 for 1e-12 shows
-/// 1e-3 (tests/reference has the mutations). Other precisions have looser ones.
+/// f32: 3e-5. On BERT-base three engines show 2e-6 to 5e-6; tanh for erf shows 8e-4, an epsilon of 1e-5 for
+/// 1e-12 shows 1e-3 (tests/reference has the mutations). Other precisions have looser ones.
 Tolerance tolerance_for(std::string_view precision);
 
 struct Verdict {

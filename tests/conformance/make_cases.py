@@ -38,6 +38,7 @@ SHAPE_BY_INPUT = {"Unsqueeze", "Squeeze", "Reshape", "Expand", "Slice", "Tile", 
                   "CenterCropPad", "Resize", "STFT", "DFT"} | {
                       "Reduce" + how for how in ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp",
                                                  "SumSquare")}
+WEIGHTED = {"Conv", "ConvTranspose", "BatchNormalization", "LSTM", "GRU", "RNN"}
 NEWEST = 24         # cases of newer operator sets are left out: no engine reads them yet
 LATEST = 22         # newest operator set that all engines read; cases are moved back to it where they allow it
 MOST_ELEMENTS = 600   # of a case, inputs and outputs
@@ -108,9 +109,10 @@ def graph(model):
 
 
 def with_constants(model, inputs):
-    """Models say axes and shapes by constants; some engines read them in no other way."""
-    constants = {v.name: a for i, (v, a) in enumerate(zip(model.graph.input, inputs))
-                 if i > 0 and model.graph.node[0].op_type in SHAPE_BY_INPUT and a.dtype == np.int64 and a.ndim <= 1}
+    """Models have axes, shapes and weights as constants; some engines read them in no other way."""
+    operator = model.graph.node[0].op_type
+    constants = {v.name: a for i, (v, a) in enumerate(zip(model.graph.input, inputs)) if i > 0 and (
+        operator in WEIGHTED or operator in SHAPE_BY_INPUT and a.dtype == np.int64 and a.ndim <= 1)}
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
     del changed.graph.input[:]

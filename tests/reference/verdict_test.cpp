@@ -60,6 +60,14 @@ TEST_CASE("integers_have_to_be_the_same") {
   CHECK_FALSE(compare_tensors(view(DataType::kInt32, {2}, off), reference, {0.1}, false).equal);
 }
 
+TEST_CASE("integers_beyond_what_a_double_holds_are_told_apart") {
+  std::vector<std::int64_t> expected = {(std::int64_t{1} << 60) + 1};
+  std::vector<std::int64_t> off = {std::int64_t{1} << 60};
+  const auto reference = view(DataType::kInt64, {1}, expected);
+  CHECK(compare_tensors(reference, reference, {}, false).equal);
+  CHECK_FALSE(compare_tensors(view(DataType::kInt64, {1}, off), reference, {}, false).equal);
+}
+
 TEST_CASE("empty_tensors_are_equal") {
   std::vector<double> nothing;
   const auto empty = view(DataType::kDouble, {0, 3}, nothing);

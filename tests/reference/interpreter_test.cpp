@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the interpreter says of graphs that do not fit together. What its operators compute is in
+// tests/conformance.
+#include "reference/interpreter.h"
+
+#include <doctest/doctest.h>
+
+#include "reference/operators.h"
+
+namespace touchstone {
+namespace {
+
+Graph graph_of(const std::string& operator_name, std::vector<std::string> inputs) {
+  Graph graph;
+  graph.opsets[""] = 17;
+  Node node;
+  node.name = "the_node";
+  node.op_type = operator_name;
+  node.inputs = std::move(inputs);
+  node.outputs = {"y"};
+  graph.nodes.push_back(node);
+  graph.outputs.push_back({"y", DataType::kFloat, {}});
+  return graph;
+}
+
+Result<std::vector<Value>> run(const Graph& graph, std::map<std::string, Value> inputs) {
+  auto interpreter = Interpreter::create(graph, 1);
+  REQUIRE(interpreter);
+  return (*interpreter)->run(std::move(inputs));
+}
+
+Value numbers() {
+  return Value::reals({2, 2}, {1, 2, 3, 4});
+}
+
+}  // namespace
+
+TEST_CASE("an_unknown_operator_is_named") {
+  const auto interpreter = Interpreter::create(graph_of("Frobnicate", {"x"}), 1);
+  REQUIRE(!interpreter);
+  CHECK(interpreter.error().reason == Reason::kUnsupportedOperator);
+  CHECK(interpreter.error().message.find("Frobnicate") != std::string::npos);
+  CHECK(interpreter.error().message.find("the_node") != std::string::npos);
+}
+
+TEST_CASE("a_missing_input_is_an_error_that_names_the_node") {
+  const auto outputs = run(graph_of("Add", {"x"}), {{"x", numbers()}});
+  REQUIRE(!outputs);
+  CHECK(outputs.error().message.find("the_node") != std::string::npos);
+}
+
+TEST_CASE("a_value_that_nothing_makes_is_an_error") {
+  const auto outputs = run(graph_of("Add", {"x", "nowhere"}), {{"x", numbers()}});
+  REQUIRE(!outputs);
+  CHECK(outputs.error().message.find("nowhere") != std::string::npos);
+}
+
+TEST_CASE("integers_where_reals_are_wanted_are_an_error") {
+  CHECK(!run(graph_of("Softmax", {"x"}), {{"x", Value::ints({2}, {1, 2})}}));
+  CHECK(!run(graph_of("Gather", {"x", "x"}), {{"x", numbers()}}));
+}
+
+TEST_CASE("shapes_that_do_not_multiply_are_an_error_that_shows_both") {
+  const auto outputs =
+      run(graph_of("MatMul", {"x", "w"}), {{"x", numbers()}, {"w", Value::reals({3, 1}, {1, 2, 3})}});
+  REQUIRE(!outputs);
+  CHECK(outputs.error().message.find("[2,2]") != std::string::npos);
+  CHECK(outputs.error().message.find("[3,1]") != std::string::npos);
+}
+
+TEST_CASE("the_same_outputs_come_on_one_thread_and_on_two") {
+  const Graph graph = graph_of("MatMul", {"x", "w"});
+  std::vector<double> left(64 * 96), right(96 * 80);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    left[i] = static_cast<double>(i % 17) - 8;
+  }
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    right[i] = static_cast<double>(i % 13) / 7;
+  }
+  const std::map<std::string, Value> inputs = {{"x", Value::reals({64, 96}, left)},
+                                               {"w", Value::reals({96, 80}, right)}};
+  const auto on = [&](int threads) {
+    auto interpreter = Interpreter::create(graph, threads);
+    REQUIRE(interpreter);
+    const auto outputs = (*interpreter)->run(inputs);
+    REQUIRE(outputs);
+    return std::vector<double>(outputs->front().d().begin(), outputs->front().d().end());
+  };
+  CHECK(on(1) == on(2));
+}
+
+TEST_CASE("a_hundred_operators_and_more_are_known") {
+  CHECK(reference_operators().size() > 100);
+}
+
+}  // namespace touchstone
