@@ -42,7 +42,11 @@ Result<json> run(const std::vector<std::string>& arguments) {
     answer["folder"] = bundle.folder;
     return answer;
   }
-  return fail(Reason::kUsage, "usage: touchstone-model list | prepare MODEL --home DIR");
+  if (arguments.size() == 4 && arguments[0] == "cost" && arguments[2] == "--shapes") {
+    return bundle_cost(arguments[1], arguments[3]);
+  }
+  return fail(Reason::kUsage,
+              "usage: touchstone-model list | prepare MODEL --home DIR | cost BUNDLE_FOLDER --shapes JSON");
 }
 
 }  // namespace

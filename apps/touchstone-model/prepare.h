@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The subcommands `prepare` and `cost`.
 #pragma once
 
 #include <string>
@@ -9,7 +10,11 @@
 namespace touchstone {
 
 /// The bundle of a zoo model or an .onnx file, from the cache under `home` or made now.
-/// Errors: invalid-model, storage, usage (no such model).
+/// Errors: invalid-model, unsupported, storage, usage (no such model).
 Result<Bundle> prepare_bundle(const std::string& model, const std::string& home);
+
+/// Operations and bytes of the bundle's source form for each of `shapes`, a JSON list of objects that give
+/// every symbolic dimension its value. Errors: usage, invalid-input, invalid-model.
+Result<nlohmann::json> bundle_cost(const std::string& folder, const std::string& shapes);
 
 }  // namespace touchstone

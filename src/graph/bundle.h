@@ -35,6 +35,7 @@ struct Bundle {
   std::vector<std::string> dimensions;  // the symbolic dimensions of the inputs, batch first
   std::vector<InputRule> inputs;
   std::vector<ValueInfo> outputs;
+  std::map<std::string, int> opsets;     // domain -> version, of the source form
   std::map<std::string, int> operators;  // how often each operator stands in the source form
   std::map<std::string, FormFiles> forms;
   bool row_independent =

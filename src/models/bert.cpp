@@ -56,6 +56,9 @@ class BertBuilder {
                 {table("token_type_embeddings", config_.type_vocab_size), "token_type_ids"});
     const std::string sum = b_.node("Add", "embeddings/Add", {words, type});
     const std::string all = b_.node("Add", "embeddings/Add_1", {sum, position});
+    // The slice of positions has no known length; engines that fuse by shape need to hear that this is seq
+    // again.
+    b_.shape_is(all, {"batch", "seq", std::to_string(config_.hidden_size)});
     return b_.layer_norm("embeddings.LayerNorm", all, config_.hidden_size, config_.layer_norm_eps);
   }
 

@@ -82,6 +82,10 @@ void GraphBuilder::rename_last_output(const std::string& to) {
   model_.graph.nodes.back().outputs.front() = to;
 }
 
+void GraphBuilder::shape_is(const std::string& value, const std::vector<std::string>& dimensions) {
+  model_.graph.values[value] = {value, DataType::kFloat, symbolic(dimensions)};
+}
+
 std::string GraphBuilder::linear(const std::string& scope, const std::string& x, std::int64_t in,
                                  std::int64_t out, float deviation, float bias_deviation) {
   const std::string kernel = weight(scope + ".weight", {in, out}, 0, deviation);

@@ -44,6 +44,9 @@ class GraphBuilder {
   /// Names the value `from` as a graph output.
   void rename_last_output(const std::string& to);
 
+  /// Says the shape of a float value that shape inference cannot find.
+  void shape_is(const std::string& value, const std::vector<std::string>& dimensions);
+
   /// x·W + b with W of [in, out].
   std::string linear(const std::string& scope, const std::string& x, std::int64_t in, std::int64_t out,
                      float deviation, float bias_deviation);

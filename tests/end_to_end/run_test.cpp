@@ -133,6 +133,15 @@ TEST_CASE("verify_says_equal_and_leaves_no_file") {
   CHECK(!std::filesystem::exists(shared_installation().work() + "/verify.db"));
 }
 
+TEST_CASE("verify_proves_every_shape_whatever_the_plans_time_budget") {
+  write_text(
+      shared_installation().work() + "/short.toml",
+      "model = \"bert-tiny\"\nengines = [\"synthetic\"]\nbatch = [1, 2, 4]\nseq = 8\nbudget = \"1ms\"\n");
+  const CommandResult run = shared_installation().touchstone({"verify", "--plan", "short.toml"});
+  CHECK(run.exit_code == 0);
+  CHECK_MESSAGE(!holds(run.out, "budget"), run.out);
+}
+
 TEST_CASE("verify_ends_with_3_where_outputs_differ_and_shows_by_how_much") {
   const CommandResult run =
       shared_installation().touchstone({"verify", "bert-tiny", "--engines", "synthetic", "--batch", "2",

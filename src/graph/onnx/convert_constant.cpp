@@ -2,6 +2,7 @@
 // Tensors: raw, typed or external data.
 #include <charconv>
 #include <cstring>
+#include <fstream>
 #include <system_error>
 
 #include "graph/onnx/convert.h"
@@ -10,6 +11,10 @@ namespace touchstone {
 namespace {
 
 namespace fs = std::filesystem;
+
+// External constants up to here are read: they may be shapes and axes, which inference and folding look into.
+constexpr std::uint64_t kReadAtOnce = 1024;
+constexpr std::uint64_t kLargestDensified = std::uint64_t{1} << 31;
 
 template <class Stored, class Field>
 void append_as(std::vector<std::byte>& bytes, const Field& field) {
@@ -57,9 +62,13 @@ std::vector<std::byte> typed_bytes(const onnx::TensorProto& tensor, DataType typ
   return bytes;
 }
 
-std::uint64_t number(const std::string& text) {
+Result<std::uint64_t> number(const std::string& tensor, const std::string& key, const std::string& text) {
   std::uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    return fail(Reason::kInvalidModel, "tensor '{}': the {} of its external data is '{}', not a number",
+                tensor, key, text);
+  }
   return value;
 }
 
@@ -92,9 +101,9 @@ Result<void> read_external(const onnx::TensorProto& tensor, const fs::path& fold
     if (entry.key() == "location") {
       location = entry.value();
     } else if (entry.key() == "offset") {
-      constant.offset = number(entry.value());
+      TOUCHSTONE_ASSIGN(constant.offset, number(tensor.name(), "offset", entry.value()));
     } else if (entry.key() == "length") {
-      length = number(entry.value());
+      TOUCHSTONE_ASSIGN(length, number(tensor.name(), "length", entry.value()));
     }
   }
   TOUCHSTONE_ASSIGN(const fs::path file, external_file(tensor.name(), location, folder));
@@ -105,9 +114,19 @@ Result<void> read_external(const onnx::TensorProto& tensor, const fs::path& fold
   if ((length && *length != wanted) || constant.offset > available || wanted > available - constant.offset) {
     return fail(Reason::kInvalidModel,
                 "tensor '{}': wants {} bytes from {} of {}, its entry says {}, the file has {}; the file is "
-                "truncated or "
-                "belongs to another model",
+                "truncated or belongs to another model",
                 tensor.name(), wanted, constant.offset, constant.file, length.value_or(wanted), available);
+  }
+  if (wanted <= kReadAtOnce) {
+    auto bytes = std::make_shared<std::vector<std::byte>>(wanted);
+    std::ifstream stream(file, std::ios::binary);
+    stream.seekg(static_cast<std::streamoff>(constant.offset));
+    if (!stream.read(reinterpret_cast<char*>(bytes->data()), static_cast<std::streamsize>(wanted))) {
+      return fail(Reason::kInvalidModel, "tensor '{}': {} cannot be read", tensor.name(), constant.file);
+    }
+    constant.owned = std::move(bytes);
+    constant.file.clear();
+    constant.offset = 0;
   }
   return {};
 }
@@ -141,6 +160,10 @@ Result<Constant> constant_from(const onnx::TensorProto& tensor, const fs::path& 
   }
   if (constant.type == DataType::kString) {
     constant.strings.assign(tensor.string_data().begin(), tensor.string_data().end());
+    if (constant.strings.size() != element_count(constant.shape)) {
+      return fail(Reason::kInvalidModel, "tensor '{}': holds {} strings, its shape wants {}", tensor.name(),
+                  constant.strings.size(), element_count(constant.shape));
+    }
     return constant;
   }
   if (tensor.has_raw_data()) {
@@ -155,6 +178,49 @@ Result<Constant> constant_from(const onnx::TensorProto& tensor, const fs::path& 
                 constant.size, wanted);
   }
   return constant;
+}
+
+Result<Constant> constant_from(const onnx::SparseTensorProto& sparse, const fs::path& folder) {
+  const std::string& name = sparse.values().name();
+  TOUCHSTONE_ASSIGN(const Constant values, constant_from(sparse.values(), folder));
+  TOUCHSTONE_ASSIGN(const Constant indices, constant_from(sparse.indices(), folder));
+  onnx::TensorProto dense_proto;
+  dense_proto.set_name(name);
+  *dense_proto.mutable_dims() = sparse.dims();
+  Constant dense;
+  dense.type = values.type;
+  TOUCHSTONE_ASSIGN(dense.size, checked_size(dense_proto, dense));
+  const auto width = static_cast<std::size_t>(bits(values.type)) / 8;
+  if (dense.size > kLargestDensified || width == 0 || !values.owned || !indices.owned ||
+      indices.type != DataType::kInt64) {
+    return fail(Reason::kUnsupported,
+                "sparse tensor '{}' ({}, {} bytes when dense) cannot be made dense: it must be of whole-byte "
+                "elements, embedded, with int64 indices, and at most 2 GiB",
+                name, to_string(values.type), dense.size);
+  }
+  const std::size_t count = values.size / width;
+  const std::size_t rank = indices.shape.size() == 2 ? dense.shape.size() : 1;
+  if (indices.size != count * rank * sizeof(std::int64_t)) {
+    return fail(Reason::kInvalidModel, "sparse tensor '{}': {} values, but {} bytes of indices", name, count,
+                indices.size);
+  }
+  dense.owned = std::make_shared<std::vector<std::byte>>(dense.size);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::int64_t position = 0;
+    for (std::size_t d = 0; d < rank; ++d) {
+      std::int64_t index = 0;
+      std::memcpy(&index, indices.owned->data() + (i * rank + d) * sizeof index, sizeof index);
+      const std::int64_t extent = rank == 1 ? static_cast<std::int64_t>(dense.size / width) : dense.shape[d];
+      if (index < 0 || index >= extent) {
+        return fail(Reason::kInvalidModel, "sparse tensor '{}': index {} is outside of 0 to {}", name, index,
+                    extent - 1);
+      }
+      position = position * extent + index;
+    }
+    std::memcpy(dense.owned->data() + static_cast<std::size_t>(position) * width,
+                values.owned->data() + i * width, width);
+  }
+  return dense;
 }
 
 }  // namespace touchstone

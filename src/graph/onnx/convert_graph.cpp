@@ -10,7 +10,16 @@ namespace {
 namespace fs = std::filesystem;
 using onnx::AttributeProto;
 
-Result<Attribute> attribute_from(const AttributeProto& proto, const Node& node, const fs::path& folder) {
+// A tensor's data is dropped from the message once it is read, so that weights are never held twice.
+Result<Constant> take_constant(onnx::TensorProto& proto, const fs::path& folder) {
+  auto constant = constant_from(proto, folder);
+  const std::string name = proto.name();
+  proto.Clear();
+  proto.set_name(name);
+  return constant;
+}
+
+Result<Attribute> attribute_from(AttributeProto& proto, const Node& node, const fs::path& folder) {
   switch (proto.type()) {
     case AttributeProto::FLOAT:
       return Attribute{proto.f()};
@@ -25,11 +34,11 @@ Result<Attribute> attribute_from(const AttributeProto& proto, const Node& node, 
     case AttributeProto::STRINGS:
       return Attribute{std::vector<std::string>(proto.strings().begin(), proto.strings().end())};
     case AttributeProto::TENSOR: {
-      TOUCHSTONE_ASSIGN(Constant constant, constant_from(proto.t(), folder));
+      TOUCHSTONE_ASSIGN(Constant constant, take_constant(*proto.mutable_t(), folder));
       return Attribute{std::move(constant)};
     }
     case AttributeProto::GRAPH: {
-      TOUCHSTONE_ASSIGN(Graph inner, graph_from(proto.g(), folder));
+      TOUCHSTONE_ASSIGN(Graph inner, take_graph(*proto.mutable_g(), folder));
       return Attribute{std::make_shared<Graph>(std::move(inner))};
     }
     default:
@@ -39,7 +48,7 @@ Result<Attribute> attribute_from(const AttributeProto& proto, const Node& node, 
   }
 }
 
-Result<Node> node_from(const onnx::NodeProto& proto, const fs::path& folder) {
+Result<Node> node_from(onnx::NodeProto& proto, const fs::path& folder) {
   Node node;
   node.name = proto.name();
   node.op_type = proto.op_type();
@@ -51,7 +60,7 @@ Result<Node> node_from(const onnx::NodeProto& proto, const fs::path& folder) {
         std::find_if(node.outputs.begin(), node.outputs.end(), [](const auto& o) { return !o.empty(); });
     node.name = node.op_type + ":" + (named == node.outputs.end() ? "" : *named);
   }
-  for (const AttributeProto& attribute : proto.attribute()) {
+  for (AttributeProto& attribute : *proto.mutable_attribute()) {
     TOUCHSTONE_ASSIGN(Attribute read, attribute_from(attribute, node, folder));
     node.attributes.emplace(attribute.name(), std::move(read));
   }
@@ -59,7 +68,7 @@ Result<Node> node_from(const onnx::NodeProto& proto, const fs::path& folder) {
 }
 
 void fill(onnx::TensorProto& proto, const std::string& name, const Constant& constant,
-          const fs::path& folder) {
+          const WriteOptions& options) {
   proto.set_name(name);
   proto.set_data_type(static_cast<int>(constant.type));
   for (const std::int64_t dimension : constant.shape) {
@@ -69,7 +78,7 @@ void fill(onnx::TensorProto& proto, const std::string& name, const Constant& con
     for (const std::string& text : constant.strings) {
       proto.add_string_data(text);
     }
-  } else if (constant.owned) {
+  } else if (constant.owned && constant.size <= options.largest_embedded) {
     proto.set_raw_data(constant.owned->data(), constant.owned->size());
   } else {
     proto.set_data_location(onnx::TensorProto::EXTERNAL);
@@ -79,7 +88,7 @@ void fill(onnx::TensorProto& proto, const std::string& name, const Constant& con
       entry->set_value(value);
     };
     add("location", fs::path(constant.file).is_absolute()
-                        ? fs::path(constant.file).lexically_relative(folder).string()
+                        ? fs::path(constant.file).lexically_relative(options.folder).string()
                         : constant.file);
     add("offset", std::to_string(constant.offset));
     add("length", std::to_string(constant.size));
@@ -106,7 +115,7 @@ void fill(onnx::ValueInfoProto& proto, const ValueInfo& value) {
 
 struct AttributeWriter {
   AttributeProto& proto;
-  const fs::path& folder;
+  const WriteOptions& options;
 
   void operator()(std::int64_t value) const {
     proto.set_type(AttributeProto::INT);
@@ -136,15 +145,15 @@ struct AttributeWriter {
   }
   void operator()(const Constant& value) const {
     proto.set_type(AttributeProto::TENSOR);
-    fill(*proto.mutable_t(), "", value, folder);
+    fill(*proto.mutable_t(), "", value, options);
   }
   void operator()(const std::shared_ptr<Graph>& value) const {
     proto.set_type(AttributeProto::GRAPH);
-    touchstone::fill(*proto.mutable_g(), *value, folder);
+    touchstone::fill(*proto.mutable_g(), *value, options);
   }
 };
 
-void fill(onnx::NodeProto& proto, const Node& node, const fs::path& folder) {
+void fill(onnx::NodeProto& proto, const Node& node, const WriteOptions& options) {
   proto.set_name(node.name);
   proto.set_op_type(node.op_type);
   proto.set_domain(node.domain);
@@ -157,7 +166,7 @@ void fill(onnx::NodeProto& proto, const Node& node, const fs::path& folder) {
   for (const auto& [name, attribute] : node.attributes) {
     auto* made = proto.add_attribute();
     made->set_name(name);
-    std::visit(AttributeWriter{*made, folder}, attribute.value);
+    std::visit(AttributeWriter{*made, options}, attribute.value);
   }
 }
 
@@ -178,17 +187,16 @@ ValueInfo value_from(const onnx::ValueInfoProto& proto) {
   return value;
 }
 
-Result<Graph> graph_from(const onnx::GraphProto& proto, const fs::path& folder) {
+Result<Graph> take_graph(onnx::GraphProto& proto, const fs::path& folder) {
   Graph graph;
   graph.name = proto.name();
-  for (const onnx::TensorProto& tensor : proto.initializer()) {
-    TOUCHSTONE_ASSIGN(Constant constant, constant_from(tensor, folder));
+  for (onnx::TensorProto& tensor : *proto.mutable_initializer()) {
+    TOUCHSTONE_ASSIGN(Constant constant, take_constant(tensor, folder));
     graph.initializers.emplace(tensor.name(), std::move(constant));
   }
-  if (proto.sparse_initializer_size() > 0) {
-    return fail(Reason::kUnsupported,
-                "the model has sparse initializers ('{}'), which Touchstone does not read",
-                proto.sparse_initializer(0).values().name());
+  for (const onnx::SparseTensorProto& tensor : proto.sparse_initializer()) {
+    TOUCHSTONE_ASSIGN(Constant constant, constant_from(tensor, folder));
+    graph.initializers.emplace(tensor.values().name(), std::move(constant));
   }
   for (const onnx::ValueInfoProto& input : proto.input()) {
     if (!graph.initializers.contains(input.name())) {
@@ -201,14 +209,14 @@ Result<Graph> graph_from(const onnx::GraphProto& proto, const fs::path& folder) 
   for (const onnx::ValueInfoProto& value : proto.value_info()) {
     graph.values.emplace(value.name(), value_from(value));
   }
-  for (const onnx::NodeProto& node : proto.node()) {
+  for (onnx::NodeProto& node : *proto.mutable_node()) {
     TOUCHSTONE_ASSIGN(Node read, node_from(node, folder));
     graph.nodes.push_back(std::move(read));
   }
   return graph;
 }
 
-void fill(onnx::GraphProto& proto, const Graph& graph, const fs::path& folder) {
+void fill(onnx::GraphProto& proto, const Graph& graph, const WriteOptions& options) {
   proto.set_name(graph.name.empty() ? "graph" : graph.name);
   for (const ValueInfo& input : graph.inputs) {
     fill(*proto.add_input(), input);
@@ -217,10 +225,15 @@ void fill(onnx::GraphProto& proto, const Graph& graph, const fs::path& folder) {
     fill(*proto.add_output(), output);
   }
   for (const auto& [name, constant] : graph.initializers) {
-    fill(*proto.add_initializer(), name, constant, folder);
+    fill(*proto.add_initializer(), name, constant, options);
   }
   for (const Node& node : graph.nodes) {
-    fill(*proto.add_node(), node, folder);
+    fill(*proto.add_node(), node, options);
+  }
+  if (options.with_values) {
+    for (const auto& [name, value] : graph.values) {
+      fill(*proto.add_value_info(), value);
+    }
   }
 }
 
