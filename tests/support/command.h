@@ -50,8 +50,8 @@ class RunningCommand {
   /// What it has printed so far.
   std::string out() const;
   /// Waits until standard output holds `text`; false where the program ended or the time ran out first.
-  bool prints(const std::string& text, std::chrono::seconds within = std::chrono::seconds(60));
-  CommandResult wait(std::chrono::seconds within = std::chrono::seconds(120));
+  bool prints(const std::string& text, std::chrono::seconds within = std::chrono::seconds(200));
+  CommandResult wait(std::chrono::seconds within = std::chrono::seconds(400));
 
  private:
   bool ended();
@@ -63,7 +63,7 @@ class RunningCommand {
 };
 
 CommandResult run_command(const std::vector<std::string>& arguments, const CommandSetting& setting = {},
-                          std::chrono::seconds within = std::chrono::seconds(120));
+                          std::chrono::seconds within = std::chrono::seconds(400));
 
 std::string read_text(const std::string& path);
 void write_text(const std::string& path, const std::string& text);
