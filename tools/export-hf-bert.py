@@ -27,7 +27,7 @@ CONFIGURATIONS = {
         "num_attention_heads": 2,
         "intermediate_size": 512,
     },
-    # What tests/data/bert-export-*.onnx hold.
+    # The size of tests/data/bert-export-*.onnx (made before biases and gains were perturbed).
     "test": {
         "vocab_size": 20,
         "hidden_size": 16,
