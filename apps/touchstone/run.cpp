@@ -36,6 +36,20 @@ Result<std::vector<std::string>> write_views(const std::string& results, const R
   return std::vector<std::string>{results, stem + ".csv", stem + ".md"};
 }
 
+// Where the time went; what belongs to no phase (starting, storing, drawing) is the rest.
+std::string phases_text(const RunRecord& run) {
+  std::vector<std::string> parts;
+  std::int64_t rest = run.elapsed_ns;
+  for (const char* phase : {"reading", "proof", "compiling", "warm-up", "samples"}) {
+    const auto found = run.phases_ns.find(phase);
+    const std::int64_t time = found == run.phases_ns.end() ? 0 : found->second;
+    rest -= time;
+    parts.push_back(fmt::format("{} {:.1f} s", phase, static_cast<double>(time) / 1e9));
+  }
+  parts.push_back(fmt::format("rest {:.1f} s", static_cast<double>(std::max<std::int64_t>(rest, 0)) / 1e9));
+  return fmt::format("Time by phase: {}.\n", fmt::join(parts, ", "));
+}
+
 void print_end(const RunOptions& options, const RunSummary& summary, const RunData& data,
                const std::vector<std::string>& files) {
   if (options.quiet) {
@@ -58,6 +72,7 @@ void print_end(const RunOptions& options, const RunSummary& summary, const RunDa
     fmt::print("* wider than the target of ±{:.0f} %: the time budget ended first; --budget gives more.\n",
                100 * data.run.precision_target);
   }
+  fmt::print("{}", phases_text(data.run));
   fmt::print("{:.0f} s; written: {}\n", std::chrono::duration<double>(summary.elapsed).count(),
              fmt::join(files, ", "));
 }

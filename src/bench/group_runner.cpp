@@ -303,6 +303,8 @@ Result<void> GroupRunner::measure(std::optional<Seconds> allowance, const Precis
       TOUCHSTONE_TRY(absorb(column, warm(column)));
     }
   }
+  TOUCHSTONE_ASSIGN(const std::int64_t last_turn, context_.store.last_turn());
+  last_turns_ = {last_turn};
   std::vector<std::size_t> order(cells_.size());
   std::iota(order.begin(), order.end(), 0U);
   for (int round = 0;; ++round) {
@@ -337,13 +339,38 @@ Result<void> GroupRunner::measure(std::optional<Seconds> allowance, const Precis
       }
     }
     TOUCHSTONE_TRY(context_.store.commit());
+    TOUCHSTONE_ASSIGN(const std::int64_t last, context_.store.last_turn());
+    last_turns_.push_back(last);
     for (const std::size_t column : order) {
+      TOUCHSTONE_TRY(set_aside_late_warmup(column));
       // Judged when the round is whole, so that the ratio to the baseline has its pair.
       finished_[column] = finished_[column] || (rule.done(series_[column]) && ratio_known(column, rule));
       show(column, CellView::State::kMeasuring, fmt::format("round {} of {}", round + 1, where()));
     }
   }
   return conclude();
+}
+
+// Rounds that turn out to have been warm-up leave the statistics; they stay in the store.
+Result<void> GroupRunner::set_aside_late_warmup(std::size_t column) {
+  const std::size_t late = live(column) ? late_warm_rounds(series_[column]) : 0;
+  if (late == 0) {
+    return {};
+  }
+  const char* reason = "was still warm-up: all rounds after it are more than 5 % faster";
+  std::size_t left = late;
+  int last_round = 0;
+  for (Turn& turn : series_[column]) {
+    if (left > 0 && !turn.dropped) {
+      turn.dropped = true;
+      turn.drop_reason = reason;
+      last_round = turn.round;
+      --left;
+    }
+  }
+  fill_estimate(cells_[column], series_[column], launch_);
+  return context_.store.set_aside_turns(cells_[column].id, last_turns_.front(),
+                                        last_turns_[static_cast<std::size_t>(last_round) + 1], reason);
 }
 
 bool GroupRunner::ratio_known(std::size_t column, const PrecisionRule& rule) const {

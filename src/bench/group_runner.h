@@ -62,6 +62,7 @@ class GroupRunner {
   Result<void> conclude();
   Result<void> absorb(std::size_t column, const Result<void>& outcome);
   Result<void> calibrate();
+  Result<void> set_aside_late_warmup(std::size_t column);
   bool ratio_known(std::size_t column, const PrecisionRule& rule) const;
   bool live(std::size_t column) const;
   void show(std::size_t column, CellView::State state, const std::string& activity);
@@ -76,6 +77,7 @@ class GroupRunner {
   std::vector<int> dropped_;
   std::vector<bool> finished_;
   std::vector<std::int64_t> calibrations_;
+  std::vector<std::int64_t> last_turns_;  // ids in the store: before the first round, then after each
 };
 
 /// The estimate and its parts, into the record. `launch`: whose interval stands as the within-launch one.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -50,7 +51,9 @@ class Run {
   Result<void> set_up_reference(const std::vector<EngineManifest>& catalogue);
   Result<void> set_up_record();
   Result<void> set_up_cells(const std::vector<CellRecord>& earlier);
-  Result<void> run_group(std::size_t shape, int launch);
+  Result<void> run_group(std::size_t shape, int launch, std::optional<Seconds> allowance);
+  Result<void> repeat_disturbed();
+  Result<void> repeat_group(std::size_t shape, std::optional<Seconds> left);
   Result<void> close_group(std::size_t shape, const char* reason, const std::string& message);
   Result<void> further_launches();
   CellRecord blank_cell(std::size_t column, std::size_t shape) const;
@@ -283,6 +286,10 @@ Result<void> Run::set_up_cells(const std::vector<CellRecord>& earlier) {
           cell = *known;
         }
         cell.id = known->id;
+        if (!finished) {
+          TOUCHSTONE_TRY(store_.set_aside_turns(cell.id, 0, std::numeric_limits<std::int64_t>::max(),
+                                                "before an interruption; measured anew"));
+        }
       }
       TOUCHSTONE_TRY(store_.put_cell(cell));
       CellView view = view_of(cell);
@@ -311,7 +318,14 @@ void Run::tell_progress(std::size_t shape) {
   rest += here / 2;
   const double by_groups = static_cast<double>(done_groups_) / static_cast<double>(shapes_.size());
   view_.progress = rest.count() > 0 ? elapsed.count() / (elapsed + rest).count() : by_groups;
-  view_.progress = std::clamp(view_.progress, 0.0, done_groups_ == shapes_.size() ? 1.0 : 0.99);
+  if (request_.verify_only) {
+    const auto ended = std::count_if(view_.cells.begin(), view_.cells.end(), [](const CellView& cell) {
+      return cell.state == CellView::State::kDone || cell.state == CellView::State::kNotAvailable;
+    });
+    view_.progress = static_cast<double>(ended) / static_cast<double>(view_.cells.size());
+  }
+  view_.progress = std::clamp(
+      view_.progress, 0.0, done_groups_ == shapes_.size() || request_.verify_only ? 1.0 : 0.99);
   view_.remaining = std::chrono::duration_cast<std::chrono::nanoseconds>(rest);
 }
 
@@ -342,7 +356,7 @@ Result<void> Run::close_group(std::size_t shape, const char* reason, const std::
   return {};
 }
 
-Result<void> Run::run_group(std::size_t shape, int launch) {
+Result<void> Run::run_group(std::size_t shape, int launch, std::optional<Seconds> allowance) {
   GroupContext context{plan_,
                        bundle_,
                        store_,
@@ -358,7 +372,6 @@ Result<void> Run::run_group(std::size_t shape, int launch) {
                        [this](const std::string& text) { observer_.note(text); }};
   GroupRunner group(std::move(context), shapes_[shape], cells_[shape], launch);
   const auto begin = Clock::now();
-  const auto allowance = budget_->allowance(shape, begin - begin_);
   if (allowance && *allowance < budget_->expected_pass(shape)) {
     return close_group(shape, "budget",
                        "the time budget was spent before this shape; --budget gives more, --resume goes on");
@@ -391,7 +404,7 @@ Result<void> Run::further_launches() {
       for (CellRecord& cell : cells_[shape]) {
         cell.state = cell.state == "done" || cell.state == "budget" ? "waiting" : cell.state;
       }
-      TOUCHSTONE_TRY(run_group(shape, launch));
+      TOUCHSTONE_TRY(run_group(shape, launch, budget_->allowance(shape, Clock::now() - begin_)));
       for (std::size_t column = 0; column < first.size(); ++column) {
         // The cell keeps the first launch's numbers; the interval across launches is taken over all.
         TOUCHSTONE_ASSIGN(const Series series, store_.turns(first[column].id));
@@ -404,15 +417,63 @@ Result<void> Run::further_launches() {
   return {};
 }
 
+// Groups with a disturbed cell are measured once more when all others are done, within the budget.
+Result<void> Run::repeat_disturbed() {
+  for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
+    const bool disturbed = std::any_of(cells_[shape].begin(), cells_[shape].end(),
+                                       [](const CellRecord& cell) { return cell.disturbed; });
+    if (!disturbed) {
+      continue;
+    }
+    const auto left = plan_.budget
+                          ? std::optional<Seconds>(Seconds(*plan_.budget) - Seconds(Clock::now() - begin_))
+                          : std::nullopt;
+    if (!left || *left > budget_->expected_group(shape)) {
+      TOUCHSTONE_TRY(repeat_group(shape, left));
+    }
+  }
+  return {};
+}
+
+Result<void> Run::repeat_group(std::size_t shape, std::optional<Seconds> left) {
+  const std::vector<CellRecord> earlier = cells_[shape];
+  TOUCHSTONE_ASSIGN(const std::int64_t last, store_.last_turn());
+  for (CellRecord& cell : cells_[shape]) {
+    if (cell.state == "done" || cell.state == "budget") {
+      cell.state = "waiting";
+      cell.disturbed = false;
+    }
+  }
+  const auto outcome = run_group(shape, 0, left);
+  // What was not finished does not replace what was.
+  if (!outcome) {
+    for (CellRecord cell : earlier) {
+      TOUCHSTONE_TRY(store_.set_aside_turns(cell.id, last, std::numeric_limits<std::int64_t>::max(),
+                                            "a repeat that was interrupted"));
+      TOUCHSTONE_TRY(store_.put_cell(cell));
+    }
+    cells_[shape] = earlier;
+    return outcome;
+  }
+  for (const CellRecord& cell : earlier) {
+    TOUCHSTONE_TRY(store_.set_aside_turns(cell.id, 0, last, "the group was disturbed and measured again"));
+  }
+  return {};
+}
+
 Result<void> Run::run_all() {
   for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
     if (group_waits(shape)) {
-      TOUCHSTONE_TRY(run_group(shape, 0));
+      TOUCHSTONE_TRY(run_group(shape, 0, budget_->allowance(shape, Clock::now() - begin_)));
     }
     ++done_groups_;
     tell_progress(shape);
   }
-  return request_.verify_only ? Result<void>{} : further_launches();
+  if (request_.verify_only) {
+    return {};
+  }
+  TOUCHSTONE_TRY(repeat_disturbed());
+  return further_launches();
 }
 
 Result<RunSummary> Run::summarize(bool interrupted) {

@@ -51,10 +51,14 @@ TimeBudget::Seconds TimeBudget::least(std::size_t index) const {
   return kLeastPasses * expected_pass(index) + Seconds(kFixedSeconds);
 }
 
+TimeBudget::Seconds TimeBudget::expected_group(std::size_t index) const {
+  return kUsualPasses * expected_pass(index) + Seconds(kFixedSeconds);
+}
+
 TimeBudget::Seconds TimeBudget::expected_rest(std::size_t index) const {
   Seconds total(0);
   for (std::size_t i = index; i < sizes_.size(); ++i) {
-    total += kUsualPasses * expected_pass(i) + Seconds(kFixedSeconds);
+    total += expected_group(i);
   }
   return total;
 }

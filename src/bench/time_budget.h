@@ -24,6 +24,8 @@ class TimeBudget {
 
   /// How long group `index` may go on when `elapsed` is spent; nothing means without limit.
   std::optional<Seconds> allowance(std::size_t index, Seconds elapsed) const;
+  /// What group `index` is expected to take.
+  Seconds expected_group(std::size_t index) const;
   /// What the groups from `index` on are expected to take.
   Seconds expected_rest(std::size_t index) const;
 

@@ -25,8 +25,8 @@ class PrecisionRule {
   /// Whether the interval is within the target, however the cell ended.
   bool met(const Series& series) const;
   /// Whether the ratio to the baseline is known well enough to call a difference of 1.5 targets nine times in
-  /// ten: its half-width is within the target, whichever way it lies (stopping at the first interval that
-  /// excludes 1 would call equal engines different).
+  /// ten: its half-width is within nine tenths of the target, whichever way it lies (stopping at the first
+  /// interval that excludes 1 would call equal engines different).
   bool ratio_done(const Series& series, const Series& baseline) const;
 
  private:
@@ -57,6 +57,10 @@ class WarmupDetector {
 /// Mann–Kendall's test statistic, standardised (Mann 1945): below 0 for a downward trend. 0 for fewer than 3
 /// values.
 double mann_kendall(std::span<const double> values);
+
+/// How many of the first rounds still were warm-up (a just-in-time compiler that stepped in late): at most
+/// three, each of them more than 5 % slower than every one of at least six rounds that follow. 0 otherwise.
+std::size_t late_warm_rounds(const Series& series);
 
 /// How a turn is run for an inference of about this long.
 struct TurnPlan {

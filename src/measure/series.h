@@ -45,7 +45,7 @@ std::optional<Interval> mean_interval(const std::vector<double>& values, double 
 /// What one cell comes to.
 struct Estimate {
   double median_ns = 0;              // the median over rounds of the rounds' medians
-  std::optional<Interval> interval;  // of that, 95 %; nothing below six rounds
+  std::optional<Interval> interval;  // of that, 95 % with the stopping rule on; nothing below six rounds
   double half_width = 0;             // half the interval ÷ median; 0 without an interval
   std::size_t rounds = 0, samples = 0;
   double p90_ns = 0, p99_ns = 0, minimum_ns = 0;  // over all samples kept

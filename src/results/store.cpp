@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "results/schema.h"
 
@@ -109,7 +111,25 @@ struct Store::Lock {
       close(descriptor);
     }
   }
+  /// Whether the locked file is still the one of that name: its last holder removes it.
+  bool current() const {
+    struct stat held {};
+    struct stat named {};
+    return fstat(descriptor, &held) == 0 && stat(path.c_str(), &named) == 0 && held.st_ino == named.st_ino &&
+           held.st_dev == named.st_dev;
+  }
   static Result<std::unique_ptr<Lock>> take(const std::string& results) {
+    while (true) {
+      TOUCHSTONE_ASSIGN(auto lock, try_to_take(results));
+      if (lock->current()) {
+        return lock;
+      }
+      close(std::exchange(lock->descriptor, -1));
+    }
+  }
+
+ private:
+  static Result<std::unique_ptr<Lock>> try_to_take(const std::string& results) {
     auto lock = std::make_unique<Lock>();
     lock->path = results + "-lock";
     const int descriptor = open(lock->path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
@@ -297,6 +317,25 @@ Result<void> Store::add_turn(std::int64_t cell, const Turn& turn) {
     s.bind(":reason", turn.drop_reason);
     bind_blob(s, ":samples", turn.samples_ns);
     bind_blob(s, ":warm", turn.warm_ns);
+    s.exec();
+  });
+}
+
+Result<std::int64_t> Store::last_turn() const {
+  return guarded(path_,
+                 [&] { return database_->execAndGet("SELECT coalesce(max(id), 0) FROM turn").getInt64(); });
+}
+
+Result<void> Store::set_aside_turns(std::int64_t cell, std::int64_t after, std::int64_t up_to,
+                                    const std::string& reason) {
+  return guarded(path_, [&] {
+    SQLite::Statement s(*database_,
+                        "UPDATE turn SET dropped = 1, drop_reason = :reason WHERE cell = :cell AND id > :after "
+                        "AND id <= :up_to AND NOT dropped");
+    s.bind(":reason", reason);
+    s.bind(":cell", cell);
+    s.bind(":after", after);
+    s.bind(":up_to", up_to);
     s.exec();
   });
 }

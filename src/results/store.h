@@ -35,6 +35,11 @@ class Store {
   Result<void> put_environment(std::int64_t run, const std::map<std::string, std::string>& entries);
   Result<void> put_cell(CellRecord& cell);
   Result<void> add_turn(std::int64_t cell, const Turn& turn);
+  /// The id of the newest turn; 0 where there is none.
+  Result<std::int64_t> last_turn() const;
+  /// Marks a cell's turns with ids in (after, up_to] as dropped: kept, but out of the statistics.
+  Result<void> set_aside_turns(std::int64_t cell, std::int64_t after, std::int64_t up_to,
+                               const std::string& reason);
   Result<void> add_calibration(std::int64_t run, std::int64_t at_ns, std::int64_t kernel_ns);
   Result<void> put_ratio(const RatioRecord& ratio);
   /// What is put between begin and commit is written in one transaction.

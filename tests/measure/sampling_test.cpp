@@ -59,6 +59,32 @@ TEST_CASE("warm_up_waits_for_a_decay_to_end") {
         24);
 }
 
+TEST_CASE("warm_up_waits_for_a_ramp_to_end_whichever_way_it_goes") {
+  CHECK(settle([](double call) { return call < 24 ? 1e6 * (1 + call / 12) : 3e6; }) >= 24);
+  CHECK(settle([](double call) { return call < 24 ? 1e6 * (4 - call / 8) : 1e6; }) >= 24);
+}
+
+TEST_CASE("rounds_before_a_late_step_of_a_jit_are_found_out_to_be_warm_up") {
+  Series series;
+  const auto add = [&](double level) {
+    Turn turn;
+    turn.round = static_cast<int>(series.size());
+    turn.samples_ns = {static_cast<std::int64_t>(1e6 * level)};
+    series.push_back(turn);
+  };
+  add(2.0);
+  add(2.0);
+  for (int i = 0; i < 5; ++i) {
+    add(1 + 0.01 * i);
+  }
+  CHECK(late_warm_rounds(series) == 0);  // too few rounds after it to be sure
+  add(1);
+  CHECK(late_warm_rounds(series) == 2);
+  add(2.1);
+  CHECK(late_warm_rounds(series) == 0);  // they are no slower than what came later
+  CHECK(late_warm_rounds(rounds_with_spread(0.02, 40)) == 0);
+}
+
 TEST_CASE("warm_up_is_capped_in_time_and_count") {
   WarmupDetector time(1000, 1000);
   time.add(std::vector<std::int64_t>{600, 500});
