@@ -15,7 +15,7 @@
 namespace touchstone {
 namespace {
 
-struct Options {
+struct EnginesOptions {
   std::string home;
   bool json = false;
   std::vector<std::string> names;
@@ -48,7 +48,7 @@ void print_engine(const EngineManifest& manifest, const std::vector<std::string>
              fmt::join(manifest.shape_modes, ", "), fmt::join(manifest.devices, ", "), manifest.licence);
 }
 
-int list(const Options& options) {
+int list(const EnginesOptions& options) {
   const Installation installation = installation_at(options.home);
   const EnginePlaces places{installation.home, installation.bin};
   const auto catalogue = read_catalogue(installation.manifests);
@@ -124,7 +124,7 @@ int exit_code_of(const std::string& name, int status) {
   return report({reason, name + " was not installed; the reason stands above"});
 }
 
-int install(const Options& options) {
+int install(const EnginesOptions& options) {
   const Installation installation = installation_at(options.home);
   const auto catalogue = read_catalogue(installation.manifests);
   if (!catalogue) {
@@ -150,7 +150,7 @@ int install(const Options& options) {
 }  // namespace
 
 void add_engines(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EnginesOptions>();
   CLI::App* command =
       app.add_subcommand("engines", "Which engines are known, installed, usable; install one");
   command->add_option("--home", options->home, "Where SDKs are kept");

@@ -86,10 +86,15 @@ std::string cell_text(const CellView& cell) {
     default:
       break;
   }
+  const auto text_of = [](double ns) {
+    return human_time(std::chrono::nanoseconds(static_cast<std::int64_t>(ns)));
+  };
   if (cell.median_ns <= 0) {
-    return cell.state == State::kDone ? fmt::format("equal ({:.0e})", cell.max_error) : "warming";
+    return cell.state == State::kDone ? fmt::format("equal ({:.0e})", cell.max_error)
+           : cell.provisional_ns > 0  ? "about " + text_of(cell.provisional_ns)
+                                      : "warming";
   }
-  const std::string time = human_time(std::chrono::nanoseconds(static_cast<std::int64_t>(cell.median_ns)));
+  const std::string time = text_of(cell.median_ns);
   const char* mark = cell.state == State::kBudget ? "*" : cell.disturbed ? "!" : "";
   return cell.half_width > 0 ? fmt::format("{} ±{:.1f}%{}", time, 100 * cell.half_width, mark) : time + mark;
 }

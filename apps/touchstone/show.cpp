@@ -22,17 +22,17 @@ const std::map<std::string, View>& views() {
   return kViews;
 }
 
-struct Options {
+struct ViewOptions {
   std::string results, format = "csv", output;
   std::optional<std::int64_t> run;
 };
 
-void add_source(CLI::App& command, Options& options) {
+void add_source(CLI::App& command, ViewOptions& options) {
   command.add_option("RESULTS", options.results, "A results file")->required();
   command.add_option("--run", options.run, "Another run than the newest, by its number");
 }
 
-int print(const Options& options, View view) {
+int print(const ViewOptions& options, View view) {
   const auto data = options.run ? load_run(options.results, *options.run) : load_latest_run(options.results);
   if (!data) {
     return report(data.error());
@@ -57,14 +57,14 @@ std::string table_and_answer(const RunData& data) {
 }  // namespace
 
 void add_show(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ViewOptions>();
   CLI::App* command = app.add_subcommand("show", "A run of a results file, and its answer");
   add_source(*command, *options);
   command->callback([options, &action] { action = [options] { return print(*options, table_and_answer); }; });
 }
 
 void add_export(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ViewOptions>();
   CLI::App* command = app.add_subcommand("export", "A run of a results file in another format");
   add_source(*command, *options);
   command->add_option("--format", options->format, "csv, json, markdown or article")

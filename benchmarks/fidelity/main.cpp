@@ -2,10 +2,13 @@
 // The median that a worker measures ÷ the median of a bare loop on the same library, model and shape, in
 // interleaved turns with the idle one stopped, over several launches of both (launches of one program differ
 // by more than the harness adds).
+//   benchmark-fidelity [ENGINE...]              bare C++ loops on ONNX Runtime, OpenVINO and PyTorch
+//   benchmark-fidelity --python PYTHON SCRIPT   PyTorch eager against a Python script that does the same
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <string>
@@ -20,13 +23,16 @@
 namespace touchstone {
 namespace {
 
-constexpr int kLaunches = 5;
-constexpr int kRounds = 8;
-constexpr double kTurnNs = 150e6;
+// Many launches, and turns as short as can be: on a shared machine the noise of a long turn does not average
+// out.
+constexpr int kLaunches = 12;
+constexpr int kRounds = 16;
+constexpr double kTurnNs = 60e6;
 
 struct Case {
   std::string engine, mode, shape_mode;
-  std::vector<std::string> bare;  // command without batch, seq and threads
+  std::vector<std::string> bare;   // command without batch, seq and threads
+  bool engine_environment = true;  // the bare loop finds its library where the worker finds it
 };
 
 /// A bare loop, asked over pipes.
@@ -123,7 +129,8 @@ double one_launch(const Case& c, const ResolvedEngine& engine, const Bundle& bun
   if (c.engine == "openvino") {
     command.push_back(c.shape_mode);
   }
-  BareLoop bare(command, engine.environment, cpus);
+  const std::map<std::string, std::string> own = {{"OMP_NUM_THREADS", std::to_string(cpus.size())}};
+  BareLoop bare(command, c.engine_environment ? engine.environment : own, cpus);
   const double first = bare.median_of(5);
   const int count = std::max(3, static_cast<int>(kTurnNs / first));
   MeasureRequest request;
@@ -150,46 +157,58 @@ double one_launch(const Case& c, const ResolvedEngine& engine, const Bundle& bun
   return median(ratios);
 }
 
+std::vector<Case> bare_cases(const Installation& installation, const Bundle& bundle) {
+  const std::string ort =
+      installation.home + "/sdk/onnxruntime/1.32.0/onnxruntime/capi/libonnxruntime.so.1.32.0";
+  const std::string& model = bundle.forms.at("source").onnx;
+  return {{"onnxruntime", "", "dynamic", {installation.bin + "/bare-onnxruntime", ort, model}},
+          {"openvino", "", "fixed", {installation.bin + "/bare-openvino", model}},
+          {"pytorch", "eager", "dynamic", {installation.bin + "/bare-pytorch"}}};
+}
+
+void compare(const Case& c, const Installation& installation, const Bundle& bundle) {
+  static const auto catalogue = must(read_catalogue(installation.manifests));
+  static const auto cpus = must(choose_cpu_set(0));
+  const ResolvedEngine engine =
+      must(resolve_engine(catalogue, {installation.home, installation.bin}, c.engine, "", c.mode, "cpu",
+                          static_cast<int>(cpus.size())));
+  for (const DimensionValues& shape :
+       {DimensionValues{{"batch", 1}, {"seq", 8}}, {{"batch", 1}, {"seq", 64}}}) {
+    std::vector<double> launches;
+    for (int launch = 0; launch < kLaunches; ++launch) {
+      launches.push_back(one_launch(c, engine, bundle, shape, cpus));
+    }
+    const auto interval = mean_interval(launches, 0.95);
+    fmt::print("{:12} {}×{:<3} {:.3f}  95 % over launches [{:.3f}, {:.3f}]\n", c.engine, shape.at("batch"),
+               shape.at("seq"), std::exp(median(launches)), std::exp(interval->low),
+               std::exp(interval->high));
+    std::fflush(stdout);
+  }
+}
+
 }  // namespace
 }  // namespace touchstone
 
-int main() {
+int main(int argc, char** argv) {
   using namespace touchstone;
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
   const Installation installation = find_installation();
   const auto answer =
       must(call_model_helper(installation, {"prepare", "bert-base-chinese", "--home", installation.home}));
   const Bundle bundle = must(bundle_from_json(answer, answer.value("folder", "")));
-  const auto catalogue = must(read_catalogue(installation.manifests));
-  const auto cpus = must(choose_cpu_set(0));
-  const std::string ort =
-      installation.home + "/sdk/onnxruntime/1.32.0/onnxruntime/capi/libonnxruntime.so.1.32.0";
-  const std::vector<Case> cases = {
-      {"onnxruntime",
-       "",
-       "dynamic",
-       {installation.bin + "/bare-onnxruntime", ort, bundle.forms.at("source").onnx}},
-      {"openvino", "", "fixed", {installation.bin + "/bare-openvino", bundle.forms.at("source").onnx}},
-      {"pytorch", "eager", "dynamic", {installation.bin + "/bare-pytorch"}},
-  };
+  if (arguments.size() == 3 && arguments[0] == "--python") {
+    fmt::print("PyTorch eager by Touchstone ÷ {}, {} launches of {} interleaved rounds (bar 1.00)\n",
+               arguments[2], kLaunches, kRounds);
+    compare({"pytorch", "eager", "dynamic", {arguments[1], arguments[2]}, false}, installation, bundle);
+    return 0;
+  }
   fmt::print(
       "median by Touchstone ÷ median of a bare loop, {} launches of {} interleaved rounds (bar 0.98 to "
       "1.02)\n",
       kLaunches, kRounds);
-  for (const Case& c : cases) {
-    const ResolvedEngine engine =
-        must(resolve_engine(catalogue, {installation.home, installation.bin}, c.engine, "", c.mode, "cpu",
-                            static_cast<int>(cpus.size())));
-    for (const DimensionValues& shape :
-         {DimensionValues{{"batch", 1}, {"seq", 8}}, {{"batch", 1}, {"seq", 64}}}) {
-      std::vector<double> launches;
-      for (int launch = 0; launch < kLaunches; ++launch) {
-        launches.push_back(one_launch(c, engine, bundle, shape, cpus));
-      }
-      const auto interval = mean_interval(launches, 0.95);
-      fmt::print("{:12} {}×{:<3} {:.3f}  95 % over launches [{:.3f}, {:.3f}]\n", c.engine, shape.at("batch"),
-                 shape.at("seq"), std::exp(median(launches)), std::exp(interval->low),
-                 std::exp(interval->high));
-      std::fflush(stdout);
+  for (const Case& c : bare_cases(installation, bundle)) {
+    if (arguments.empty() || std::find(arguments.begin(), arguments.end(), c.engine) != arguments.end()) {
+      compare(c, installation, bundle);
     }
   }
   return 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pytorch_engine.h"
+#include "make_engine.h"
 #include "worker/harness.h"
 
 namespace {
 
 touchstone::Result<std::unique_ptr<touchstone::Engine>> make(const touchstone::WorkerArguments&) {
-  return std::make_unique<touchstone::pytorch::PyTorchEngine>();
+  return touchstone::pytorch::make_engine();
 }
 
 }  // namespace

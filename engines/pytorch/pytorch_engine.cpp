@@ -12,6 +12,8 @@
 #include <cstring>
 #include <new>
 
+#include "make_engine.h"
+
 namespace touchstone::pytorch {
 namespace {
 
@@ -121,6 +123,10 @@ Result<std::vector<TensorView>> PyTorchEngine::outputs() {
     views.push_back(std::move(view));
   }
   return views;
+}
+
+std::unique_ptr<Engine> make_engine() {
+  return std::make_unique<PyTorchEngine>();
 }
 
 }  // namespace touchstone::pytorch

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <thread>
 
 #include "base/text.h"
 #include "measure/machine.h"
@@ -28,9 +29,11 @@ class PhaseTimer {
 
 constexpr std::int64_t kWarmNs = 1'000'000'000;  // the cap on warm-up beyond the proof
 constexpr std::size_t kWarmCount = 300;
-constexpr double kSlowNs = 1e9;          // from here on the timed inputs are proven by their first turn
-constexpr int kMostDrops = 6;            // repeats of disturbed turns in one cell
-constexpr double kMachineSlower = 1.25;  // calibration kernel against its fastest of the group
+constexpr double kSlowNs = 1e9;         // from here on the timed inputs are proven by their first turn
+constexpr int kMostDrops = 6;           // repeats of disturbed turns in one cell
+constexpr double kMachineSlower = 1.5;  // the group's median probe against the run's best tenth
+constexpr std::chrono::milliseconds kLongestWait(500);
+constexpr std::chrono::milliseconds kBetweenProbes(20);
 
 bool fatal(const Error& error) {
   return error.reason == Reason::kInterrupted || error.reason == Reason::kStorage;
@@ -99,6 +102,7 @@ void GroupRunner::show(std::size_t column, CellView::State state, const std::str
   if (view.state == CellView::State::kWaiting || live(column)) {
     view.state = state;
   }
+  view.provisional_ns = live(column) ? latency_ns_[column] : 0;
   context_.show(column, view, activity);
 }
 
@@ -135,6 +139,9 @@ Result<void> GroupRunner::prove(const std::optional<DimensionValues>& another_le
     TOUCHSTONE_TRY(absorb(column, prove_cell(column, another_length)));
     // Whatever happened, its worker does not run beside the next one.
     TOUCHSTONE_TRY(absorb(column, context_.columns[column].rest()));
+    if (live(column)) {
+      show(column, CellView::State::kMeasuring, "");
+    }
   }
   return {};
 }
@@ -240,8 +247,33 @@ Result<void> GroupRunner::warm(std::size_t column) {
   return context_.columns[column].rest();
 }
 
-Result<void> GroupRunner::turn(std::size_t column, int round) {
-  const PhaseTimer timer(context_.phases.samples);
+Result<double> GroupRunner::probe_machine() {
+  probes_.push_back(static_cast<double>(context_.probe.run()));
+  const auto now = Clock::now().time_since_epoch();
+  TOUCHSTONE_TRY(context_.store.add_calibration(
+      context_.run_id, std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
+      static_cast<std::int64_t>(probes_.back())));
+  return probes_.back();
+}
+
+// A burst of somebody else's work is waited out, for as long as the turn itself would take and half a second
+// at most.
+Result<void> GroupRunner::wait_for_quiet(std::size_t column) {
+  const auto most = std::min<Seconds>(kLongestWait, Seconds(std::max(latency_ns_[column] / 1e9, 0.1)));
+  const auto end = Clock::now() + most;
+  while (Clock::now() < end) {
+    const auto usual = context_.probe.usual();
+    if (!usual || slow_machine(probes_.back(), *usual).empty()) {
+      return {};
+    }
+    std::this_thread::sleep_for(kBetweenProbes);
+    TOUCHSTONE_TRY(probe_machine());
+  }
+  return {};
+}
+
+// One turn; false where it was disturbed and is to be repeated.
+Result<bool> GroupRunner::take_turn(std::size_t column, int round, bool may_repeat) {
   const TurnPlan plan = plan_turn(latency_ns_[column], context_.cache_bytes);
   MeasureRequest request;
   request.warm_max_count = plan.warm_count;
@@ -250,19 +282,32 @@ Result<void> GroupRunner::turn(std::size_t column, int round) {
   request.max_count = plan.max_count;
   request.min_ns = plan.min_ns;
   request.inner = plan.inner;
+  TOUCHSTONE_TRY(wait_for_quiet(column));
+  const double before = probes_.back();
+  TOUCHSTONE_ASSIGN(Turn turn, context_.columns[column].measure(request));
+  TOUCHSTONE_TRY(context_.columns[column].rest());
+  TOUCHSTONE_ASSIGN(const double after, probe_machine());
+  if (const auto usual = context_.probe.usual(); usual && !turn.dropped) {
+    turn.drop_reason = slow_machine((before + after) / 2, *usual);
+    turn.dropped = !turn.drop_reason.empty();
+  }
+  turn.launch = launch_;
+  turn.round = round;
+  dropped_[column] += turn.dropped ? 1 : 0;
+  turn.dropped = turn.dropped && may_repeat;
+  const bool counts = !turn.dropped;
+  TOUCHSTONE_TRY(context_.store.add_turn(cells_[column].id, turn));
+  series_[column].push_back(std::move(turn));
+  return counts;
+}
+
+// Repeats of disturbed turns are capped: on a machine that is never quiet the last turn counts, and the cell
+// says `disturbed`.
+Result<void> GroupRunner::turn(std::size_t column, int round) {
+  const PhaseTimer timer(context_.phases.samples);
   while (true) {
-    TOUCHSTONE_ASSIGN(Turn turn, context_.columns[column].measure(request));
-    TOUCHSTONE_TRY(context_.columns[column].rest());
-    turn.launch = launch_;
-    turn.round = round;
-    // Repeats are capped: on a machine that is never quiet the last turn counts, and the cell says
-    // `disturbed`.
-    const bool repeat = turn.dropped && dropped_[column] < kMostDrops;
-    dropped_[column] += turn.dropped ? 1 : 0;
-    turn.dropped = repeat;
-    TOUCHSTONE_TRY(context_.store.add_turn(cells_[column].id, turn));
-    series_[column].push_back(std::move(turn));
-    if (!repeat) {
+    TOUCHSTONE_ASSIGN(const bool counts, take_turn(column, round, dropped_[column] < kMostDrops));
+    if (counts) {
       return {};
     }
   }
@@ -284,14 +329,6 @@ Result<void> GroupRunner::check_after(std::size_t column) {
     return fail(Reason::kWrongResult, "{} at {}, after timing: {}", cell.column, where(), proof.message);
   }
   return {};
-}
-
-Result<void> GroupRunner::calibrate() {
-  calibrations_.push_back(run_calibration_kernel());
-  const auto now = Clock::now().time_since_epoch();
-  return context_.store.add_calibration(context_.run_id,
-                                        std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
-                                        calibrations_.back());
 }
 
 Result<void> GroupRunner::measure(std::optional<Seconds> allowance, const PrecisionRule& rule) {
@@ -317,8 +354,8 @@ Result<void> GroupRunner::measure(std::optional<Seconds> allowance, const Precis
     std::mt19937_64 generator(mix(context_.plan.seed, static_cast<std::uint64_t>(round),
                                   std::hash<std::string>{}(where() + std::to_string(launch_))));
     std::shuffle(order.begin(), order.end(), generator);
-    TOUCHSTONE_TRY(calibrate());
     TOUCHSTONE_TRY(context_.store.begin());
+    TOUCHSTONE_TRY(probe_machine());
     for (const std::size_t column : order) {
       // The baseline races until the last is done, so that every ratio pairs.
       if (!live(column) || (finished_[column] && column != context_.baseline)) {
@@ -379,9 +416,8 @@ bool GroupRunner::ratio_known(std::size_t column, const PrecisionRule& rule) con
 }
 
 Result<void> GroupRunner::conclude() {
-  std::vector<double> kernels(calibrations_.begin(), calibrations_.end());
-  const bool slower = kernels.size() > 2 &&
-                      median(kernels) > kMachineSlower * *std::min_element(kernels.begin(), kernels.end());
+  const auto best = context_.probe.at_best();
+  const bool slower = best && !probes_.empty() && median(probes_) > kMachineSlower * *best;
   const PrecisionRule target(context_.plan.precision_target);
   for (std::size_t column = 0; column < cells_.size(); ++column) {
     CellRecord& cell = cells_[column];
@@ -392,9 +428,9 @@ Result<void> GroupRunner::conclude() {
     cell.disturbed = slower || dropped_[column] >= kMostDrops;
     TOUCHSTONE_TRY(context_.store.put_cell(cell));
     if (cell.disturbed) {
-      context_.note(fmt::format("{} at {} was disturbed: {} turns dropped, calibration kernel {}",
-                                cell.column, where(), dropped_[column],
-                                slower ? "slower than at its best" : "steady"));
+      context_.note(fmt::format("{} at {} was disturbed: {} of its turns were slow{}", cell.column, where(),
+                                dropped_[column],
+                                slower ? ", the machine as a whole was slower than at its best" : ""));
     }
     show(column, view_of(cell).state, "");
   }

@@ -11,6 +11,7 @@
 #include "bench/column_session.h"
 #include "bench/reference_store.h"
 #include "bench/run.h"
+#include "measure/machine.h"
 #include "measure/sampling.h"
 #include "results/store.h"
 
@@ -30,6 +31,7 @@ struct GroupContext {
   std::vector<ColumnSession>& columns;
   ReferenceStore& reference;
   Phases& phases;
+  MachineProbe& probe;
   std::uint64_t cache_bytes;
   std::size_t baseline;  // index of the column that races until the last is done
   /// Shows a change to the observer; called between turns only.
@@ -61,7 +63,9 @@ class GroupRunner {
   Result<void> check_after(std::size_t column);
   Result<void> conclude();
   Result<void> absorb(std::size_t column, const Result<void>& outcome);
-  Result<void> calibrate();
+  Result<double> probe_machine();
+  Result<void> wait_for_quiet(std::size_t column);
+  Result<bool> take_turn(std::size_t column, int round, bool may_repeat);
   Result<void> set_aside_late_warmup(std::size_t column);
   bool ratio_known(std::size_t column, const PrecisionRule& rule) const;
   bool live(std::size_t column) const;
@@ -76,7 +80,7 @@ class GroupRunner {
   std::vector<double> latency_ns_;
   std::vector<int> dropped_;
   std::vector<bool> finished_;
-  std::vector<std::int64_t> calibrations_;
+  std::vector<double> probes_;            // of this group
   std::vector<std::int64_t> last_turns_;  // ids in the store: before the first round, then after each
 };
 

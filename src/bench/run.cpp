@@ -79,6 +79,7 @@ class Run {
   std::vector<std::vector<CellRecord>> cells_;  // by shape, then column
   std::unique_ptr<ReferenceStore> reference_;
   std::unique_ptr<TimeBudget> budget_;
+  std::optional<MachineProbe> probe_;
   Phases phases_;
   std::size_t baseline_ = 0;
   std::size_t done_groups_ = 0;
@@ -102,6 +103,10 @@ Result<void> Run::set_up() {
                                                       [](const Column& c) { return c.threads == 0; })
                                               ? 0
                                               : most));
+  probe_.emplace(cpus_);
+  for (std::size_t i = 0; i < MachineProbe::kFewestRuns; ++i) {
+    probe_->run();
+  }
   std::error_code ignored;
   fs::create_directories(request_.installation.home + "/logs", ignored);
   TOUCHSTONE_TRY(set_up_columns(catalogue, columns));
@@ -324,8 +329,8 @@ void Run::tell_progress(std::size_t shape) {
     });
     view_.progress = static_cast<double>(ended) / static_cast<double>(view_.cells.size());
   }
-  view_.progress = std::clamp(
-      view_.progress, 0.0, done_groups_ == shapes_.size() || request_.verify_only ? 1.0 : 0.99);
+  view_.progress =
+      std::clamp(view_.progress, 0.0, done_groups_ == shapes_.size() || request_.verify_only ? 1.0 : 0.99);
   view_.remaining = std::chrono::duration_cast<std::chrono::nanoseconds>(rest);
 }
 
@@ -334,6 +339,7 @@ void Run::show(std::size_t shape, std::size_t column, const CellView& cell, cons
   slot = cell;
   slot.column = column;
   slot.shape = shape;
+  slot.provisional_ns = request_.verify_only ? 0 : cell.provisional_ns;
   if (!activity.empty()) {
     view_.activity = activity;
   }
@@ -364,6 +370,7 @@ Result<void> Run::run_group(std::size_t shape, int launch, std::optional<Seconds
                        sessions_,
                        *reference_,
                        phases_,
+                       *probe_,
                        last_level_cache_bytes(cpus_.front()),
                        baseline_,
                        [this, shape](std::size_t column, const CellView& cell, const std::string& activity) {
@@ -377,7 +384,12 @@ Result<void> Run::run_group(std::size_t shape, int launch, std::optional<Seconds
                        "the time budget was spent before this shape; --budget gives more, --resume goes on");
   }
   TOUCHSTONE_TRY(group.prove(another_length(shapes_, bundle_, shapes_[shape])));
+  // The first group is allowed everything until its pass is known.
+  const bool first = budget_->expected_pass(shape).count() == 0;
   budget_->observe_pass(shape, group.pass());
+  if (first && allowance) {
+    allowance = budget_->allowance(shape, begin - begin_);
+  }
   if (request_.verify_only) {
     for (std::size_t column = 0; column < cells_[shape].size(); ++column) {
       TOUCHSTONE_TRY(store_.put_cell(cells_[shape][column]));

@@ -28,8 +28,9 @@ struct CellView {
   std::size_t column = 0;  // into RunView::columns
   std::size_t shape = 0;   // into RunView::shapes
   enum class State { kWaiting, kProving, kMeasuring, kDone, kBudget, kNotAvailable } state = State::kWaiting;
-  double median_ns = 0;   // 0: no number yet
-  double half_width = 0;  // half-width of the 95 % interval ÷ median
+  double provisional_ns = 0;  // one inference of the proof: something to show until there are rounds
+  double median_ns = 0;       // 0: no number yet
+  double half_width = 0;      // half-width of the 95 % interval ÷ median
   double low_ns = 0, high_ns = 0;
   double max_error = 0;  // largest scaled difference from the reference
   std::size_t rounds = 0, samples = 0;

@@ -16,7 +16,8 @@ constexpr double kFixedSeconds = 1.5;
 // Exponents of time against size: before two sizes were seen, and the least believed of what they show.
 constexpr double kFirstGrowth = 0.7;
 constexpr double kLeastGrowth = 0.5;
-// A noisy group does not take the time of those that come after it.
+// A noisy group does not take the time of those that come after it; what is left at the end is the last
+// one's.
 constexpr double kMostTimesUsual = 3;
 
 }  // namespace
@@ -72,7 +73,8 @@ std::optional<TimeBudget::Seconds> TimeBudget::allowance(std::size_t index, Seco
     left -= least(later);
   }
   const Seconds usual = kUsualPasses * expected_pass(index) + Seconds(2 * kFixedSeconds);
-  const Seconds most = observed_.empty() ? left : std::min(left, kMostTimesUsual * usual);
+  const bool last = index + 1 == sizes_.size();
+  const Seconds most = observed_.empty() || last ? left : std::min(left, kMostTimesUsual * usual);
   return std::max(most, Seconds(0));
 }
 

@@ -15,8 +15,10 @@ constexpr std::size_t kMostLateRounds = 3;
 // Of the target: at the whole of it a difference of 1.5 targets is called in 85 % of cells with 3 % noise,
 // at nine tenths in more than 90 % (benchmarks/statistics).
 constexpr double kRatioShare = 0.9;
-constexpr double kForeignLimit = 0.15;    // DESIGN: the spread of a ratio fell from 30 % to 1.3 % with this
+constexpr double kForeignLimit = 0.15;  // DESIGN: the spread of a ratio fell from 30 % to 1.3 % with this
+constexpr double kSlowLimit = 1.25;
 constexpr double kShortestTurnNs = 20e6;  // so that switching does not dominate small models
+constexpr double kLongSampleNs = 100e6;
 constexpr double kInnerBelowNs = 10e3;
 constexpr double kSampleNs = 20e3;        // what an aggregated sample should last
 constexpr double kMemoryBytesPerNs = 10;  // 10 GB/s, a cautious single-socket figure
@@ -117,7 +119,7 @@ TurnPlan plan_turn(double latency_ns, std::uint64_t cache_bytes) {
         std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(refill_ns / latency)), 1, 1000);
   }
   plan.min_ns = static_cast<std::int64_t>(kShortestTurnNs);
-  plan.min_count = sample > kShortestTurnNs ? 1 : 3;
+  plan.min_count = plan.warm_count == 0 ? 1 : sample > kLongSampleNs ? 2 : 3;
   plan.max_count = std::max<std::int64_t>(plan.min_count, kMostSamplesPerTurn);
   return plan;
 }
@@ -147,6 +149,14 @@ std::string disturbance(double foreign_share) {
     return "";
   }
   return fmt::format("others took {:.0f} % of its CPUs", 100 * foreign_share);
+}
+
+std::string slow_machine(double around, double usual) {
+  if (around <= kSlowLimit * usual) {
+    return "";
+  }
+  return fmt::format("the machine took {:.2f} times as long as usual for the probe around it",
+                     around / usual);
 }
 
 }  // namespace touchstone

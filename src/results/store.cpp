@@ -329,9 +329,10 @@ Result<std::int64_t> Store::last_turn() const {
 Result<void> Store::set_aside_turns(std::int64_t cell, std::int64_t after, std::int64_t up_to,
                                     const std::string& reason) {
   return guarded(path_, [&] {
-    SQLite::Statement s(*database_,
-                        "UPDATE turn SET dropped = 1, drop_reason = :reason WHERE cell = :cell AND id > :after "
-                        "AND id <= :up_to AND NOT dropped");
+    SQLite::Statement s(
+        *database_,
+        "UPDATE turn SET dropped = 1, drop_reason = :reason WHERE cell = :cell AND id > :after "
+        "AND id <= :up_to AND NOT dropped");
     s.bind(":reason", reason);
     s.bind(":cell", cell);
     s.bind(":after", after);

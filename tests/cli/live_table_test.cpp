@@ -38,6 +38,14 @@ TEST_CASE("a_row_a_shape_and_a_column_an_engine") {
   CHECK_MESSAGE(lines[2].find("2.50 ms ±1.3%") != std::string::npos, lines[2]);
 }
 
+TEST_CASE("before_there_are_rounds_an_inference_of_the_proof_is_something_to_show") {
+  RunView view = grid(1, 1);
+  view.cells[0].state = CellView::State::kMeasuring;
+  view.cells[0].provisional_ns = 22e6;
+  const auto lines = table_lines(view, 100, 0, false);
+  CHECK_MESSAGE(lines[1].find("about 22") != std::string::npos, lines[1]);
+}
+
 TEST_CASE("no_line_is_wider_than_the_terminal") {
   for (const int width : {40, 60, 80, 200}) {
     for (const std::string& line : table_lines(grid(12, 2), width, 0, false)) {

@@ -109,10 +109,10 @@ TEST_CASE("the_same_engine_in_two_shape_modes_makes_two_columns") {
 // The step comes at the 40th call, after warm-up has settled and within the first rounds.
 TEST_CASE("a_just_in_time_compiler_that_steps_in_late_leaves_the_settled_time") {
   const std::string results = fresh_results();
-  const CommandResult run = shared_installation().touchstone(tiny_run(
-      "synthetic", "1", results,
-      {"--option", "synthetic.law=step", "--option", "synthetic.latency_us=2000", "--option",
-       "synthetic.wait=sleep", "--precision-target", "2%", "--budget", "30s"}));
+  const CommandResult run = shared_installation().touchstone(
+      tiny_run("synthetic", "1", results,
+               {"--option", "synthetic.law=step", "--option", "synthetic.latency_us=2000", "--option",
+                "synthetic.wait=sleep", "--precision-target", "2%", "--budget", "30s"}));
   CHECK_MESSAGE(run.exit_code == 0, run.err);
   const CellRecord cell = cell_of(results_of(results), "synthetic");
   CHECK(cell.high_ns.value_or(0) < 1.5 * cell.minimum_ns.value_or(0));

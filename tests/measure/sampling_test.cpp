@@ -117,9 +117,17 @@ TEST_CASE("turns_fit_the_latency") {
 TEST_CASE("only_a_real_disturbance_drops_a_turn") {
   CHECK(disturbance(0.10).empty());
   CHECK_FALSE(disturbance(0.20).empty());
+  CHECK(slow_machine(1.2e6, 1e6).empty());
+  CHECK_FALSE(slow_machine(1.3e6, 1e6).empty());
 }
 
 TEST_CASE("the_machine_can_be_read") {
   CHECK(read_cpu_times({0}).busy_ns > 0);
-  CHECK(run_calibration_kernel() > 0);
+  MachineProbe probe({0});
+  CHECK(!probe.usual());
+  for (int i = 0; i < 12; ++i) {
+    CHECK(probe.run() > 0);
+  }
+  CHECK(probe.at_best().value_or(0) > 0);
+  CHECK(probe.at_best() <= probe.usual());
 }
