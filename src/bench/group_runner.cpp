@@ -28,6 +28,7 @@ class PhaseTimer {
 };
 
 constexpr std::int64_t kWarmNs = 1'000'000'000;  // the cap on warm-up beyond the proof
+constexpr double kWarmShare = 0.05;              // of the group's time, for each column
 constexpr std::size_t kWarmCount = 300;
 constexpr double kSlowNs = 1e9;         // from here on the timed inputs are proven by their first turn
 constexpr int kMostDrops = 6;           // repeats of disturbed turns in one cell
@@ -223,23 +224,28 @@ Result<void> GroupRunner::prove_steps(std::size_t column,
 Seconds GroupRunner::pass() const {
   double total = 0;
   for (std::size_t column = 0; column < cells_.size(); ++column) {
-    total += live(column) ? latency_ns_[column] : 0;
+    if (live(column)) {
+      const TurnPlan plan = plan_turn(latency_ns_[column], context_.cache_bytes);
+      const double samples = latency_ns_[column] * static_cast<double>(plan.min_count * plan.inner);
+      total += latency_ns_[column] * static_cast<double>(plan.warm_count) +
+               std::max(samples, static_cast<double>(plan.min_ns));
+    }
   }
   return Seconds(total / 1e9);
 }
 
 // Untimed inferences until the times have settled; the proof's inferences were the first.
-Result<void> GroupRunner::warm(std::size_t column) {
+Result<void> GroupRunner::warm(std::size_t column, std::int64_t most_ns) {
   const PhaseTimer timer(context_.phases.warm_up);
-  WarmupDetector detector(kWarmNs, kWarmCount);
-  if (latency_ns_[column] >= static_cast<double>(kWarmNs)) {
+  WarmupDetector detector(most_ns, kWarmCount);
+  if (latency_ns_[column] >= static_cast<double>(most_ns)) {
     return {};
   }
   while (!detector.settled()) {
     MeasureRequest request;
     request.min_count = 1;
     request.max_count = static_cast<std::int64_t>(WarmupDetector::kWindow);
-    request.max_ns = kWarmNs;
+    request.max_ns = most_ns;
     TOUCHSTONE_ASSIGN(const Turn turn, context_.columns[column].measure(request));
     detector.add(turn.samples_ns);
     latency_ns_[column] = median({turn.samples_ns.begin(), turn.samples_ns.end()});
@@ -333,21 +339,28 @@ Result<void> GroupRunner::check_after(std::size_t column) {
 
 Result<void> GroupRunner::measure(std::optional<Seconds> allowance, const PrecisionRule& rule) {
   const auto begin = Clock::now();
+  const std::int64_t warm_ns =
+      allowance ? std::min(kWarmNs, static_cast<std::int64_t>(kWarmShare * allowance->count() * 1e9))
+                : kWarmNs;
   for (std::size_t column = 0; column < cells_.size(); ++column) {
     if (live(column)) {
       show(column, CellView::State::kMeasuring,
            fmt::format("warming {} at {}", cells_[column].column, where()));
-      TOUCHSTONE_TRY(absorb(column, warm(column)));
+      TOUCHSTONE_TRY(absorb(column, warm(column, warm_ns)));
     }
   }
   TOUCHSTONE_ASSIGN(const std::int64_t last_turn, context_.store.last_turn());
   last_turns_ = {last_turn};
   std::vector<std::size_t> order(cells_.size());
   std::iota(order.begin(), order.end(), 0U);
+  const auto first_round = Clock::now();
   for (int round = 0;; ++round) {
+    if (round > 0) {
+      round_time_ = Seconds(Clock::now() - first_round) / round;
+    }
     const bool racing =
         std::any_of(order.begin(), order.end(), [&](std::size_t c) { return live(c) && !finished_[c]; });
-    const bool late = allowance && round > 0 && Seconds(Clock::now() - begin) + pass() > *allowance;
+    const bool late = allowance && round > 0 && Seconds(Clock::now() - begin) + *round_time_ > *allowance;
     if (!racing || late) {
       break;
     }

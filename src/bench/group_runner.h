@@ -50,15 +50,17 @@ class GroupRunner {
   Result<void> prove(const std::optional<DimensionValues>& another_length);
   /// Rounds until every live cell is done or `allowance` is spent. Errors as above.
   Result<void> measure(std::optional<std::chrono::duration<double>> allowance, const PrecisionRule& rule);
-  /// How long one pass over the live cells takes, from what was seen so far.
+  /// How long one round of the live cells takes, from what was seen so far.
   std::chrono::duration<double> pass() const;
+  /// What a round took on average, waiting included; nothing before there was one.
+  std::optional<std::chrono::duration<double>> round_time() const { return round_time_; }
 
  private:
   Result<void> prove_cell(std::size_t column, const std::optional<DimensionValues>& another_length);
   Result<void> prove_steps(std::size_t column, const std::optional<DimensionValues>& another_length,
                            Proof& proof);
   Result<void> prove_at(std::size_t column, const DimensionValues& dimensions, Proof& proof);
-  Result<void> warm(std::size_t column);
+  Result<void> warm(std::size_t column, std::int64_t most_ns);
   Result<void> turn(std::size_t column, int round);
   Result<void> check_after(std::size_t column);
   Result<void> conclude();
@@ -80,7 +82,8 @@ class GroupRunner {
   std::vector<double> latency_ns_;
   std::vector<int> dropped_;
   std::vector<bool> finished_;
-  std::vector<double> probes_;            // of this group
+  std::vector<double> probes_;  // of this group
+  std::optional<std::chrono::duration<double>> round_time_;
   std::vector<std::int64_t> last_turns_;  // ids in the store: before the first round, then after each
 };
 

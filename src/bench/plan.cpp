@@ -104,9 +104,9 @@ Result<Plan> preset_plan(std::string_view name, std::string_view profile) {
       five_engines_column("openvino", "", "dynamic"), five_engines_column("pytorch", "eager", "dynamic"),
       five_engines_column("pytorch", "torchscript", "dynamic")};
   if (profile == "quick") {
-    plan.dimensions = {{"batch", {1, 4}}, {"seq", {8, 64}}};
+    plan.dimensions = {{"batch", {1, 4}}, {"seq", {8, 32}}};
     plan.precision_target = 0.05;
-    plan.budget = std::chrono::seconds(45);
+    plan.budget = std::chrono::seconds(50);
   } else if (profile == "full" || profile.empty()) {
     plan.dimensions = {{"batch", {1, 2, 4, 8, 16, 32, 64, 128}}, {"seq", {8, 16, 32, 64}}};
     plan.budget = std::chrono::minutes(25);

@@ -51,9 +51,11 @@ class Run {
   Result<void> set_up_reference(const std::vector<EngineManifest>& catalogue);
   Result<void> set_up_record();
   Result<void> set_up_cells(const std::vector<CellRecord>& earlier);
-  Result<void> run_group(std::size_t shape, int launch, std::optional<Seconds> allowance);
+  enum class Pass { kFirst, kAgain };  // only the first keeps time for the groups after it
+  Result<void> run_group(std::size_t shape, int launch, Pass pass);
+  std::optional<Seconds> allowance(std::size_t shape, Pass pass) const;
   Result<void> repeat_disturbed();
-  Result<void> repeat_group(std::size_t shape, std::optional<Seconds> left);
+  Result<void> repeat_group(std::size_t shape);
   Result<void> close_group(std::size_t shape, const char* reason, const std::string& message);
   Result<void> further_launches();
   CellRecord blank_cell(std::size_t column, std::size_t shape) const;
@@ -362,7 +364,15 @@ Result<void> Run::close_group(std::size_t shape, const char* reason, const std::
   return {};
 }
 
-Result<void> Run::run_group(std::size_t shape, int launch, std::optional<Seconds> allowance) {
+std::optional<Seconds> Run::allowance(std::size_t shape, Pass pass) const {
+  const Seconds elapsed = Clock::now() - begin_;
+  if (pass == Pass::kAgain && plan_.budget) {
+    return std::max(Seconds(*plan_.budget) - elapsed, Seconds(0));
+  }
+  return budget_->allowance(shape, elapsed);
+}
+
+Result<void> Run::run_group(std::size_t shape, int launch, Pass pass) {
   GroupContext context{plan_,
                        bundle_,
                        store_,
@@ -378,18 +388,12 @@ Result<void> Run::run_group(std::size_t shape, int launch, std::optional<Seconds
                        },
                        [this](const std::string& text) { observer_.note(text); }};
   GroupRunner group(std::move(context), shapes_[shape], cells_[shape], launch);
-  const auto begin = Clock::now();
-  if (allowance && *allowance < budget_->expected_pass(shape)) {
+  if (const auto most = allowance(shape, pass); most && *most < budget_->expected_pass(shape)) {
     return close_group(shape, "budget",
                        "the time budget was spent before this shape; --budget gives more, --resume goes on");
   }
   TOUCHSTONE_TRY(group.prove(another_length(shapes_, bundle_, shapes_[shape])));
-  // The first group is allowed everything until its pass is known.
-  const bool first = budget_->expected_pass(shape).count() == 0;
   budget_->observe_pass(shape, group.pass());
-  if (first && allowance) {
-    allowance = budget_->allowance(shape, begin - begin_);
-  }
   if (request_.verify_only) {
     for (std::size_t column = 0; column < cells_[shape].size(); ++column) {
       TOUCHSTONE_TRY(store_.put_cell(cells_[shape][column]));
@@ -398,8 +402,13 @@ Result<void> Run::run_group(std::size_t shape, int launch, std::optional<Seconds
     return {};
   }
   const PrecisionRule rule(plan_.precision_target);
-  return group.measure(allowance ? std::optional(*allowance - Seconds(Clock::now() - begin)) : std::nullopt,
-                       rule);
+  // What starting and proving took is spent; the rounds get their share of what is left now that their cost
+  // is known.
+  TOUCHSTONE_TRY(group.measure(allowance(shape, pass), rule));
+  if (const auto seen = group.round_time()) {
+    budget_->observe_pass(shape, *seen);
+  }
+  return {};
 }
 
 // Launches of one cell differ by more than its rounds do: quick shapes are measured again in fresh processes.
@@ -416,7 +425,7 @@ Result<void> Run::further_launches() {
       for (CellRecord& cell : cells_[shape]) {
         cell.state = cell.state == "done" || cell.state == "budget" ? "waiting" : cell.state;
       }
-      TOUCHSTONE_TRY(run_group(shape, launch, budget_->allowance(shape, Clock::now() - begin_)));
+      TOUCHSTONE_TRY(run_group(shape, launch, Pass::kAgain));
       for (std::size_t column = 0; column < first.size(); ++column) {
         // The cell keeps the first launch's numbers; the interval across launches is taken over all.
         TOUCHSTONE_ASSIGN(const Series series, store_.turns(first[column].id));
@@ -437,17 +446,15 @@ Result<void> Run::repeat_disturbed() {
     if (!disturbed) {
       continue;
     }
-    const auto left = plan_.budget
-                          ? std::optional<Seconds>(Seconds(*plan_.budget) - Seconds(Clock::now() - begin_))
-                          : std::nullopt;
+    const auto left = allowance(shape, Pass::kAgain);
     if (!left || *left > budget_->expected_group(shape)) {
-      TOUCHSTONE_TRY(repeat_group(shape, left));
+      TOUCHSTONE_TRY(repeat_group(shape));
     }
   }
   return {};
 }
 
-Result<void> Run::repeat_group(std::size_t shape, std::optional<Seconds> left) {
+Result<void> Run::repeat_group(std::size_t shape) {
   const std::vector<CellRecord> earlier = cells_[shape];
   TOUCHSTONE_ASSIGN(const std::int64_t last, store_.last_turn());
   for (CellRecord& cell : cells_[shape]) {
@@ -456,7 +463,7 @@ Result<void> Run::repeat_group(std::size_t shape, std::optional<Seconds> left) {
       cell.disturbed = false;
     }
   }
-  const auto outcome = run_group(shape, 0, left);
+  const auto outcome = run_group(shape, 0, Pass::kAgain);
   // What was not finished does not replace what was.
   if (!outcome) {
     for (CellRecord cell : earlier) {
@@ -476,7 +483,7 @@ Result<void> Run::repeat_group(std::size_t shape, std::optional<Seconds> left) {
 Result<void> Run::run_all() {
   for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
     if (group_waits(shape)) {
-      TOUCHSTONE_TRY(run_group(shape, 0, budget_->allowance(shape, Clock::now() - begin_)));
+      TOUCHSTONE_TRY(run_group(shape, 0, Pass::kFirst));
     }
     ++done_groups_;
     tell_progress(shape);

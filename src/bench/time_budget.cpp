@@ -7,14 +7,17 @@
 namespace touchstone {
 namespace {
 
-// A group wants its proof and warm-up (about two passes), six rounds and a few more until the target is met.
+// A pass is a round. A group wants its proof and warm-up (about two of them), six rounds and a few more until
+// the target is met.
 constexpr double kUsualPasses = 10;
+// With proof and the fewest rounds that make an interval.
+constexpr double kIntervalPasses = 8.2;
 // The least a group is kept time for: proof and one round.
 constexpr double kLeastPasses = 2.2;
 // Starting, compiling and proving cost this much whatever the shape.
-constexpr double kFixedSeconds = 1.5;
+constexpr double kFixedSeconds = 3;
 // Exponents of time against size: before two sizes were seen, and the least believed of what they show.
-constexpr double kFirstGrowth = 0.7;
+constexpr double kFirstGrowth = 0.6;
 constexpr double kLeastGrowth = 0.5;
 // A noisy group does not take the time of those that come after it; what is left at the end is the last
 // one's.
@@ -23,6 +26,9 @@ constexpr double kMostTimesUsual = 3;
 }  // namespace
 
 void TimeBudget::observe_pass(std::size_t index, Seconds pass) {
+  if (!observed_.empty() && observed_.back().first == sizes_[index]) {
+    observed_.pop_back();
+  }
   observed_.emplace_back(sizes_[index], pass.count());
 }
 
@@ -64,18 +70,33 @@ TimeBudget::Seconds TimeBudget::expected_rest(std::size_t index) const {
   return total;
 }
 
+TimeBudget::Seconds TimeBudget::for_interval(std::size_t index) const {
+  return kIntervalPasses * expected_pass(index) + Seconds(kFixedSeconds);
+}
+
+// Every later group is kept the least that it needs; what is spare goes first to this group's interval, then
+// to the later ones' in their order (the cheap ones first), and the rest is this group's.
 std::optional<TimeBudget::Seconds> TimeBudget::allowance(std::size_t index, Seconds elapsed) const {
   if (!budget_) {
     return std::nullopt;
   }
-  Seconds left = *budget_ - elapsed;
-  for (std::size_t later = index + 1; later < sizes_.size(); ++later) {
-    left -= least(later);
+  Seconds spare = *budget_ - elapsed;
+  for (std::size_t i = index; i < sizes_.size(); ++i) {
+    spare -= least(i);
   }
-  const Seconds usual = kUsualPasses * expected_pass(index) + Seconds(2 * kFixedSeconds);
+  if (spare.count() < 0) {
+    return std::max(spare + least(index), Seconds(0));
+  }
+  const Seconds own = std::min(spare, for_interval(index) - least(index));
+  spare -= own;
+  for (std::size_t later = index + 1; later < sizes_.size(); ++later) {
+    const Seconds wanted = for_interval(later) - least(later);
+    spare -= std::min(wanted, spare);
+  }
+  const Seconds most = least(index) + own + spare;
   const bool last = index + 1 == sizes_.size();
-  const Seconds most = observed_.empty() || last ? left : std::min(left, kMostTimesUsual * usual);
-  return std::max(most, Seconds(0));
+  const Seconds usual = kUsualPasses * expected_pass(index) + Seconds(2 * kFixedSeconds);
+  return observed_.empty() || last ? most : std::min(most, kMostTimesUsual * usual);
 }
 
 }  // namespace touchstone

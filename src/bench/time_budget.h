@@ -17,7 +17,8 @@ class TimeBudget {
   TimeBudget(std::vector<double> sizes, std::optional<Seconds> budget)
       : sizes_(std::move(sizes)), budget_(budget) {}
 
-  /// One pass (each column once) over group `index` took this long.
+  /// One pass (a round of all columns) over group `index` took this long. A later
+  /// observation of the same size replaces the one before it.
   void observe_pass(std::size_t index, Seconds pass);
   /// What a pass over group `index` is expected to take; 0 while nothing was observed.
   Seconds expected_pass(std::size_t index) const;
@@ -31,6 +32,7 @@ class TimeBudget {
 
  private:
   Seconds least(std::size_t index) const;
+  Seconds for_interval(std::size_t index) const;
   std::vector<double> sizes_;
   std::optional<Seconds> budget_;
   std::vector<std::pair<double, double>> observed_;  // size, seconds of a pass

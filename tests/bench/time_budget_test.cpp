@@ -21,6 +21,17 @@ TEST_CASE("time_is_kept_for_the_costly_shapes_at_the_end") {
   CHECK(budget.allowance(2, Seconds(20))->count() == doctest::Approx(40));
 }
 
+TEST_CASE("six_rounds_of_every_group_come_before_more_rounds_of_one") {
+  TimeBudget budget({8, 16, 32}, Seconds(60));
+  budget.observe_pass(0, Seconds(1));
+  // All three cost about 8.2 × (1 + 1.4 + 2) s with the proofs: the first may have its six rounds and what is
+  // spare.
+  CHECK(budget.allowance(0, Seconds(0))->count() < 60 - 8 * (1.4 + 2));
+  CHECK(budget.allowance(0, Seconds(0))->count() > 8);
+  // Too little for all: the first gets its six rounds, the last what remains.
+  CHECK(budget.allowance(0, Seconds(30))->count() == doctest::Approx(8.2 + 3));
+}
+
 TEST_CASE("a_noisy_group_does_not_eat_the_whole_budget") {
   TimeBudget budget({8, 16}, Seconds(3600));
   budget.observe_pass(0, Seconds(0.1));
