@@ -17,9 +17,10 @@ Reason reason_of(OrtErrorCode code, const std::string& text, Reason fallback) {
       text.find("Could not find an implementation") != std::string::npos) {
     return Reason::kUnsupportedOperator;
   }
-  if (text.find("bad_alloc") != std::string::npos ||
-      text.find("Failed to allocate memory") != std::string::npos) {
-    return Reason::kOutOfMemory;
+  for (const char* sign : {"bad_alloc", "Failed to allocate", "Cannot allocate memory", "out of memory"}) {
+    if (text.find(sign) != std::string::npos) {
+      return Reason::kOutOfMemory;
+    }
   }
   return fallback;
 }

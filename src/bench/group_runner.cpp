@@ -132,7 +132,13 @@ Result<void> GroupRunner::prove(const std::optional<DimensionValues>& another_le
   latency_ns_.assign(cells_.size(), 0);
   dropped_.assign(cells_.size(), 0);
   finished_.assign(cells_.size(), false);
-  for (std::size_t column = 0; column < cells_.size(); ++column) {
+  // Where the workers are not there yet, this is the order in which they start, and that makes a difference:
+  // shuffled.
+  std::vector<std::size_t> order(cells_.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::mt19937_64 generator(mix(context_.plan.seed, 0, static_cast<std::uint64_t>(launch_) + 1));
+  std::shuffle(order.begin(), order.end(), generator);
+  for (const std::size_t column : order) {
     if (cells_[column].state != "waiting") {
       continue;
     }

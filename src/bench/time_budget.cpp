@@ -16,7 +16,7 @@ constexpr double kIntervalPasses = 8.2;
 constexpr double kLeastPasses = 2.2;
 // Starting, compiling and proving cost this much whatever the shape.
 constexpr double kFixedSeconds = 3;
-// Exponents of time against size: before two sizes were seen, and the least believed of what they show.
+// Exponents of time against size: before two sizes were seen, and the least believed.
 constexpr double kFirstGrowth = 0.6;
 constexpr double kLeastGrowth = 0.5;
 // A noisy group does not take the time of those that come after it; what is left at the end is the last
@@ -36,20 +36,19 @@ TimeBudget::Seconds TimeBudget::expected_pass(std::size_t index) const {
   if (observed_.empty()) {
     return Seconds(0);
   }
-  // From the nearest observed size, by the growth that the last two observations show. Small shapes are bound
-  // by reading the weights and grow slowly, large ones by arithmetic, in proportion.
+  // From the nearest observed size, by the growth seen between the smallest and the largest one. Small shapes
+  // are bound by reading the weights and grow slowly, large ones by arithmetic, in proportion.
   const double size = sizes_[index];
   const auto nearest =
       std::min_element(observed_.begin(), observed_.end(), [&](const auto& a, const auto& b) {
         return std::abs(std::log(a.first / size)) < std::abs(std::log(b.first / size));
       });
+  const auto [smallest, largest] = std::minmax_element(observed_.begin(), observed_.end());
   double growth = kFirstGrowth;
-  if (observed_.size() > 1) {
-    const auto& [size_a, time_a] = observed_[observed_.size() - 2];
-    const auto& [size_b, time_b] = observed_.back();
-    if (size_a != size_b && time_a > 0 && time_b > 0) {
-      growth = std::clamp(std::log(time_b / time_a) / std::log(size_b / size_a), kLeastGrowth, 1.0);
-    }
+  if (smallest->first < largest->first && smallest->second > 0 && largest->second > 0) {
+    growth =
+        std::clamp(std::log(largest->second / smallest->second) / std::log(largest->first / smallest->first),
+                   kLeastGrowth, 1.0);
   }
   return Seconds(nearest->second * std::pow(size / nearest->first, growth));
 }
@@ -74,18 +73,20 @@ TimeBudget::Seconds TimeBudget::for_interval(std::size_t index) const {
   return kIntervalPasses * expected_pass(index) + Seconds(kFixedSeconds);
 }
 
-// Every later group is kept the least that it needs; what is spare goes first to this group's interval, then
-// to the later ones' in their order (the cheap ones first), and the rest is this group's.
+// A group always gets its six rounds while there is time at all: the cheap ones come first, and what the
+// costly ones will take is only a guess yet. What is left after that and after proof and a round of every
+// later group goes to the later ones' intervals in their order, and the rest is this group's.
 std::optional<TimeBudget::Seconds> TimeBudget::allowance(std::size_t index, Seconds elapsed) const {
   if (!budget_) {
     return std::nullopt;
   }
-  Seconds spare = *budget_ - elapsed;
+  const Seconds left = std::max(*budget_ - elapsed, Seconds(0));
+  Seconds spare = left;
   for (std::size_t i = index; i < sizes_.size(); ++i) {
     spare -= least(i);
   }
   if (spare.count() < 0) {
-    return std::max(spare + least(index), Seconds(0));
+    return std::min(left, for_interval(index));
   }
   const Seconds own = std::min(spare, for_interval(index) - least(index));
   spare -= own;

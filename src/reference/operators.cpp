@@ -24,7 +24,11 @@ const OperatorTable& all_operators() {
 }  // namespace
 
 std::size_t normalize_axis(std::int64_t axis, std::int64_t rank) {
-  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+  const std::int64_t at = axis < 0 ? axis + rank : axis;
+  if (at < 0 || at > rank) {
+    throw std::out_of_range("an axis is outside the rank");
+  }
+  return static_cast<std::size_t>(at);
 }
 
 const Value& Call::input(std::size_t index) const {
@@ -32,6 +36,18 @@ const Value& Call::input(std::size_t index) const {
     throw std::out_of_range("an input is missing");
   }
   return inputs[index];
+}
+
+void Call::require_rank(std::size_t index, std::int64_t least, std::int64_t most) const {
+  if (input(index).rank() < least || input(index).rank() > most) {
+    throw std::out_of_range("an input is of another rank");
+  }
+}
+
+void Call::require_count(std::span<const std::int64_t> list, std::size_t count) {
+  if (list.size() != count) {
+    throw std::out_of_range("an attribute has not one entry an axis");
+  }
 }
 
 std::vector<std::int64_t> Call::ints(std::size_t index, const std::string& attribute,
@@ -44,7 +60,11 @@ std::vector<std::int64_t> Call::ints(std::size_t index, const std::string& attri
 }
 
 std::size_t Call::axis(const std::string& name, std::int64_t fallback, std::int64_t rank) const {
-  return normalize_axis(node.int_attribute(name, fallback), rank);
+  const std::size_t at = normalize_axis(node.int_attribute(name, fallback), rank);
+  if (at == static_cast<std::size_t>(rank)) {
+    throw std::out_of_range("an axis is outside the rank");
+  }
+  return at;
 }
 
 tl::unexpected<Error> Call::wrong(const std::string& text) const {

@@ -20,11 +20,15 @@ struct Call {
   bool has(std::size_t index) const { return index < inputs.size() && !inputs[index].absent(); }
   /// Throws std::out_of_range where the node has fewer inputs; the interpreter makes an error of it.
   const Value& input(std::size_t index) const;
+  /// Throws std::out_of_range unless the input's rank is from `least` to `most`.
+  void require_rank(std::size_t index, std::int64_t least, std::int64_t most = 64) const;
+  /// Throws std::out_of_range where a list has not one entry an axis.
+  static void require_count(std::span<const std::int64_t> list, std::size_t count);
   /// The integers of an input, or of an attribute where older opsets have it there; `fallback` where neither
   /// is.
   std::vector<std::int64_t> ints(std::size_t index, const std::string& attribute,
                                  std::vector<std::int64_t> fallback = {}) const;
-  /// An axis attribute, made non-negative for `rank`.
+  /// An axis attribute, made non-negative and below `rank`. Throws std::out_of_range.
   std::size_t axis(const std::string& name, std::int64_t fallback, std::int64_t rank) const;
   /// An error that names the node.
   tl::unexpected<Error> wrong(const std::string& text) const;
@@ -55,6 +59,7 @@ Operator find_operator(const Node& node);
 /// All operators the reference knows.
 std::vector<std::string> reference_operators();
 
+/// Non-negative, at most `rank` (an axis of its own is below it). Throws std::out_of_range.
 std::size_t normalize_axis(std::int64_t axis, std::int64_t rank);
 
 }  // namespace touchstone

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "reference/gemm.h"
 #include "reference/operators.h"
@@ -19,6 +20,9 @@ Value split_heads(const Value& x, std::int64_t heads) {
   }
   const auto length = static_cast<std::size_t>(x.shape()[1]);
   const auto many = static_cast<std::size_t>(heads);
+  if (heads < 0 || x.shape()[2] % heads != 0) {
+    throw std::out_of_range("the width is no multiple of the heads");
+  }
   const std::size_t width = static_cast<std::size_t>(x.shape()[2]) / many;
   std::vector<double> out(x.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -69,6 +73,7 @@ class Bias {
         causal_(call.node.int_attribute("is_causal", 0) != 0) {
     if (call.has(3)) {
       const Shape& mask = call.input(3).shape();
+      call.require_rank(3, 1, 4);
       mask_keys_ = static_cast<std::size_t>(mask.back());
       Shape whole(4, 1);
       std::copy(mask.begin(), mask.end(), whole.end() - static_cast<std::ptrdiff_t>(mask.size()));
@@ -152,7 +157,16 @@ void attend(const Call& call, const Heads& heads, std::size_t b, std::size_t h, 
        out.d_mutable().data() + at * queries * values);
 }
 
+bool fit(const Heads& heads) {
+  const Shape &q = heads.q.shape(), &k = heads.k.shape(), &v = heads.v.shape();
+  return q.size() == 4 && k.size() == 4 && v.size() == 4 && q[0] == k[0] && q[0] == v[0] && k[1] == v[1] && k[1] > 0 &&
+         q[1] % k[1] == 0 && k[2] == v[2] && k[2] > 0 && q[3] == k[3];
+}
+
 Outputs attention(const Call& call) {
+  for (std::size_t i = 0; i < 3; ++i) {
+    call.require_rank(i, 3, 4);
+  }
   const bool flat = call.input(0).rank() == 3;
   const std::int64_t query_heads = call.node.int_attribute("q_num_heads", 0);
   const std::int64_t key_heads = call.node.int_attribute("kv_num_heads", query_heads);
@@ -170,6 +184,10 @@ Outputs attention(const Call& call) {
     heads.k = append(call.input(4), heads.k);
     heads.v = append(call.input(5), heads.v);
   }
+  if (!fit(heads)) {
+    return call.wrong(fmt::format("queries {}, keys {} and values {} do not fit together", describe(heads.q.shape()),
+                                  describe(heads.k.shape()), describe(heads.v.shape())));
+  }
   const Shape& q = heads.q.shape();
   Value scores = Value::empty_reals({q[0], q[1], q[2], heads.k.shape()[2]}, heads.q.type());
   Value out = Value::empty_reals({q[0], q[1], q[2], heads.v.shape()[3]}, heads.q.type());
@@ -180,8 +198,17 @@ Outputs attention(const Call& call) {
   return std::vector{flat ? merge_heads(out) : out, heads.k, heads.v, scores};
 }
 
+std::size_t position_at(const Call& call, std::size_t place) {
+  const auto positions = call.input(3).i();
+  if (place >= positions.size() || positions[place] < 0) {
+    throw std::out_of_range("a position is missing or negative");
+  }
+  return static_cast<std::size_t>(positions[place]);
+}
+
 // Turns pairs of elements by the angle of their position; the elements beyond `rotary_embedding_dim` stay.
 Outputs rotary_embedding(const Call& call) {
+  call.require_rank(0, 3, 4);
   const Value x =
       split_heads(call.input(0), call.input(0).rank() == 3 ? call.node.int_attribute("num_heads", 0) : 1);
   if (x.rank() != 4) {
@@ -191,12 +218,15 @@ Outputs rotary_embedding(const Call& call) {
   const auto width = static_cast<std::size_t>(x.shape()[3]);
   const auto stated = static_cast<std::size_t>(call.node.int_attribute("rotary_embedding_dim", 0));
   const std::size_t turned = stated == 0 ? width : stated, half = turned / 2;
+  if (turned > width || call.input(1).size() != call.input(2).size()) {
+    return call.wrong("has caches or a rotary dimension that do not fit its width");
+  }
   const bool interleaved = call.node.int_attribute("interleaved", 0) != 0;
   Value out = Value::reals(x.shape(), std::vector<double>(x.d().begin(), x.d().end()), x.type());
   for (std::size_t row = 0; row < x.size() / width; ++row) {
     const std::size_t place = row / length / heads * length + row % length;  // in [batch, seq]
     const std::size_t angles =
-        (call.has(3) ? static_cast<std::size_t>(call.input(3).i()[place]) : place) * half;
+        (call.has(3) ? position_at(call, place) : place) * half;
     if (angles + half > call.input(1).size()) {
       return call.wrong("has a position beyond its cache");
     }

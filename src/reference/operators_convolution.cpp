@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "reference/gemm.h"
 #include "reference/operators.h"
@@ -21,18 +22,34 @@ std::int64_t rounded(std::int64_t span, std::int64_t stride, bool up) {
   return (up ? (span + stride - 1) / stride : span / stride) + 1;
 }
 
+void check(const Window& w) {
+  const auto below = [](const std::vector<std::int64_t>& list, std::int64_t least) {
+    return std::any_of(list.begin(), list.end(), [&](std::int64_t v) { return v < least; });
+  };
+  if (below(w.stride, 1) || below(w.dilation, 1) || below(w.kernel, 1) || below(w.out, 0)) {
+    throw std::out_of_range("a window does not fit");
+  }
+}
+
 Window window_of(const Call& call, std::vector<std::int64_t> kernel) {
   const Shape& shape = call.input(0).shape();
   const std::size_t axes = kernel.size();
+  call.require_rank(0, static_cast<std::int64_t>(axes) + 2, static_cast<std::int64_t>(axes) + 2);
   Window w;
   w.kernel = std::move(kernel);
   w.stride = call.node.ints_attribute("strides", std::vector<std::int64_t>(axes, 1));
   w.dilation = call.node.ints_attribute("dilations", std::vector<std::int64_t>(axes, 1));
-  auto pads = call.node.ints_attribute("pads", std::vector<std::int64_t>(2 * axes, 0));
+  const auto pads = call.node.ints_attribute("pads", std::vector<std::int64_t>(2 * axes, 0));
+  Call::require_count(w.stride, axes);
+  Call::require_count(w.dilation, axes);
+  Call::require_count(pads, 2 * axes);
   const std::string automatic = call.node.string_attribute("auto_pad", "NOTSET");
   const bool up = call.node.int_attribute("ceil_mode", 0) != 0;
   for (std::size_t axis = 0; axis < axes; ++axis) {
     const std::int64_t extent = shape[axis + 2];
+    if (w.stride[axis] < 1) {
+      throw std::out_of_range("a stride is below one");
+    }
     const std::int64_t reach = (w.kernel[axis] - 1) * w.dilation[axis] + 1;
     if (automatic.starts_with("SAME")) {
       const std::int64_t out = (extent + w.stride[axis] - 1) / w.stride[axis];
@@ -49,6 +66,7 @@ Window window_of(const Call& call, std::vector<std::int64_t> kernel) {
     }
     w.out.push_back(out);
   }
+  check(w);
   return w;
 }
 
@@ -84,12 +102,17 @@ void for_each_tap(const Window& w, std::span<const std::int64_t> extents, std::s
 Outputs convolution(const Call& call) {
   const Value& x = call.input(0);
   const Value& weights = call.input(1);
+  call.require_rank(1, 3);
   const Window w = window_of(call, Shape(weights.shape().begin() + 2, weights.shape().end()));
   const auto groups = static_cast<std::size_t>(call.node.int_attribute("group", 1));
   const auto batch = static_cast<std::size_t>(x.shape()[0]);
   const auto channels = static_cast<std::size_t>(x.shape()[1]);
   const auto filters = static_cast<std::size_t>(weights.shape()[0]);
   const auto per_group = static_cast<std::size_t>(weights.shape()[1]);
+  if (groups == 0 || channels != per_group * groups || filters % groups != 0) {
+    return call.wrong(fmt::format("cannot convolve {} by {} in {} groups", describe(x.shape()),
+                                  describe(weights.shape()), groups));
+  }
   const std::size_t pixels = element_count(w.out);
   const std::size_t inner = element_count(std::span(x.shape()).subspan(2));
   const std::size_t taps = w.taps();
@@ -126,6 +149,7 @@ Outputs convolution(const Call& call) {
 Window transposed_window(const Call& call, std::vector<std::int64_t> kernel) {
   const Shape& shape = call.input(0).shape();
   const std::size_t axes = kernel.size();
+  call.require_rank(0, static_cast<std::int64_t>(axes) + 2, static_cast<std::int64_t>(axes) + 2);
   Window w;
   w.kernel = std::move(kernel);
   w.stride = call.node.ints_attribute("strides", std::vector<std::int64_t>(axes, 1));
@@ -133,8 +157,15 @@ Window transposed_window(const Call& call, std::vector<std::int64_t> kernel) {
   const auto pads = call.node.ints_attribute("pads", std::vector<std::int64_t>(2 * axes, 0));
   const auto extra = call.node.ints_attribute("output_padding", std::vector<std::int64_t>(axes, 0));
   const auto stated = call.node.ints_attribute("output_shape");
+  Call::require_count(w.stride, axes);
+  Call::require_count(w.dilation, axes);
+  Call::require_count(pads, 2 * axes);
+  Call::require_count(extra, axes);
   const std::string automatic = call.node.string_attribute("auto_pad", "NOTSET");
   for (std::size_t axis = 0; axis < axes; ++axis) {
+    if (w.stride[axis] < 1) {
+      throw std::out_of_range("a stride is below one");
+    }
     const std::int64_t reach = (w.kernel[axis] - 1) * w.dilation[axis] + 1;
     const std::int64_t whole = w.stride[axis] * (shape[axis + 2] - 1) + extra[axis] + reach;
     if (stated.empty() && !automatic.starts_with("SAME")) {
@@ -148,6 +179,7 @@ Window transposed_window(const Call& call, std::vector<std::int64_t> kernel) {
     w.before.push_back(automatic == "SAME_UPPER" ? total / 2 : total - total / 2);
     w.out.push_back(out);
   }
+  check(w);
   return w;
 }
 
@@ -177,10 +209,15 @@ void spread(const Window& w, std::span<const std::int64_t> extents, std::size_t 
 Outputs transposed_convolution(const Call& call) {
   const Value& x = call.input(0);
   const Value& weights = call.input(1);
+  call.require_rank(1, 3);
   const Window w = transposed_window(call, Shape(weights.shape().begin() + 2, weights.shape().end()));
   const auto groups = static_cast<std::size_t>(call.node.int_attribute("group", 1));
   const auto channels = static_cast<std::size_t>(x.shape()[1]);
   const auto per_group = static_cast<std::size_t>(weights.shape()[1]);
+  if (groups == 0 || channels % groups != 0 || static_cast<std::size_t>(weights.shape()[0]) != channels) {
+    return call.wrong(fmt::format("cannot convolve {} by {} in {} groups", describe(x.shape()),
+                                  describe(weights.shape()), groups));
+  }
   const std::size_t filters = per_group * groups, taps = w.taps();
   const std::size_t inner = element_count(std::span(x.shape()).subspan(2)), pixels = element_count(w.out);
   Shape shape = {x.shape()[0], static_cast<std::int64_t>(filters)};
@@ -232,6 +269,7 @@ Outputs pool(const Call& call, bool maximum) {
 }
 
 Outputs global_pool(const Call& call, bool maximum) {
+  call.require_rank(0, 3);
   const Value& x = call.input(0);
   const std::size_t planes = element_count(std::span(x.shape()).first(2));
   const std::size_t inner = element_count(std::span(x.shape()).subspan(2));

@@ -71,6 +71,7 @@ Outputs constant(const Call& call) {
 }
 
 Outputs trilu(const Call& call) {
+  call.require_rank(0, 2);
   const Value& x = call.input(0);
   const std::int64_t k = call.has(1) ? call.input(1).i()[0] : 0;
   const bool upper = call.node.int_attribute("upper", 1) != 0;

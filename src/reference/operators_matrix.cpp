@@ -98,6 +98,8 @@ Value transposed(const Value& x) {
 }
 
 Outputs gemm_operator(const Call& call) {
+  call.require_rank(0, 2, 2);
+  call.require_rank(1, 2, 2);
   const auto side = [&](std::size_t index, const char* attribute) {
     return call.node.int_attribute(attribute, 0) != 0 ? transposed(call.input(index)) : call.input(index);
   };
@@ -110,9 +112,12 @@ Outputs gemm_operator(const Call& call) {
   const double beta = call.node.float_attribute("beta", 1);
   const auto to = out.d_mutable();
   const bool biased = call.has(2);
+  const auto columns = static_cast<std::size_t>(out.shape()[1]);
+  if (biased && broadcast_shapes(call.input(2).shape(), out.shape()) != out.shape()) {
+    return call.wrong(fmt::format("adds {} to {}", describe(call.input(2).shape()), describe(out.shape())));
+  }
   const auto strides =
       biased ? broadcast_strides(call.input(2).shape(), out.shape()) : std::vector<std::size_t>{0, 0};
-  const auto columns = static_cast<std::size_t>(out.shape()[1]);
   for (std::size_t i = 0; i < to.size(); ++i) {
     const double bias =
         biased ? call.input(2).number(i / columns * strides[0] + i % columns * strides[1]) : 0;

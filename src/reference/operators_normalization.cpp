@@ -36,6 +36,9 @@ Outputs layer_normalization(const Call& call) {
   const std::size_t rows = width == 0 ? 0 : out.size() / width;
   const double epsilon = call.node.float_attribute("epsilon", 1e-5F);
   const auto gain = call.input(1).d();
+  if (gain.empty()) {
+    return call.wrong("has a scale without elements");
+  }
   const auto bias = call.has(2) ? call.input(2).d() : std::span<const double>();
   Shape kept = out.shape();
   std::fill(kept.begin() + static_cast<std::ptrdiff_t>(axis), kept.end(), 1);
@@ -60,6 +63,9 @@ Outputs rms_normalization(const Call& call) {
   const std::size_t width = element_count(std::span(out.shape()).subspan(axis));
   const double epsilon = call.node.float_attribute("epsilon", 1e-5F);
   const auto gain = call.input(1).d();
+  if (gain.empty()) {
+    return call.wrong("has a scale without elements");
+  }
   for (std::size_t row = 0; row < out.size() / std::max<std::size_t>(width, 1); ++row) {
     double* x = out.d_mutable().data() + row * width;
     double sum = 0;
@@ -86,6 +92,12 @@ void scale_channels(Value& out, const std::vector<double>& factor, const std::ve
 }
 
 Outputs batch_normalization(const Call& call) {
+  call.require_rank(0, 2);
+  for (std::size_t i = 1; i < 5; ++i) {
+    if (call.input(i).size() != static_cast<std::size_t>(call.input(0).shape()[1])) {
+      return call.wrong("has parameters that do not fit its channels");
+    }
+  }
   Value out = copy_reals(call.input(0));
   const double epsilon = call.node.float_attribute("epsilon", 1e-5F);
   const std::size_t channels = call.input(1).size();
@@ -101,6 +113,13 @@ Outputs batch_normalization(const Call& call) {
 
 // Groups of channels are standardised together; instance normalisation has one channel a group.
 Outputs group_normalize(const Call& call, std::size_t groups, bool gain_by_group) {
+  call.require_rank(0, 2);
+  const auto wanted = static_cast<std::size_t>(call.input(0).shape()[1]);
+  const std::size_t parameters = gain_by_group ? groups : wanted;
+  if (groups == 0 || groups > wanted || wanted % groups != 0 || call.input(1).size() != parameters ||
+      call.input(2).size() != parameters) {
+    return call.wrong("has groups, scale or bias that do not fit its channels");
+  }
   Value out = copy_reals(call.input(0));
   const double epsilon = call.node.float_attribute("epsilon", 1e-5F);
   const auto channels = static_cast<std::size_t>(out.shape()[1]);
@@ -121,6 +140,7 @@ Outputs group_normalize(const Call& call, std::size_t groups, bool gain_by_group
 }
 
 Outputs instance_normalization(const Call& call) {
+  call.require_rank(0, 2);
   return group_normalize(call, static_cast<std::size_t>(call.input(0).shape()[1]), false);
 }
 
@@ -155,6 +175,7 @@ Outputs lp_normalization(const Call& call) {
 
 // Across channels: x / (bias + alpha / size · sum of the squares of the neighbouring channels) ^ beta.
 Outputs local_response_normalization(const Call& call) {
+  call.require_rank(0, 2);
   const Value& x = call.input(0);
   const double alpha = call.node.float_attribute("alpha", 1e-4F);
   const double beta = call.node.float_attribute("beta", 0.75F);

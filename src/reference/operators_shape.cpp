@@ -57,7 +57,8 @@ Outputs reshape(const Call& call) {
 
 Outputs flatten(const Call& call) {
   const Value& x = call.input(0);
-  const std::size_t axis = call.axis("axis", 1, x.rank());
+  const std::size_t axis =
+      normalize_axis(call.node.int_attribute("axis", 1), x.rank());  // may be the rank itself
   Shape shape = {1, 1};
   for (std::size_t i = 0; i < x.shape().size(); ++i) {
     shape[i < axis ? 0 : 1] *= x.shape()[i];
@@ -314,8 +315,12 @@ Outputs dropout(const Call& call) {
 }
 
 Outputs depth_to_space(const Call& call) {
+  call.require_rank(0, 4, 4);
   const Value& x = call.input(0);
   const std::int64_t block = call.node.int_attribute("blocksize", 1);
+  if (block < 1) {
+    return call.wrong("has a block size below one");
+  }
   const bool crd = call.node.string_attribute("mode", "DCR") == "CRD";
   const Shape& s = x.shape();
   const std::int64_t depth = s[1] / (block * block);
@@ -335,8 +340,12 @@ Outputs depth_to_space(const Call& call) {
 }
 
 Outputs space_to_depth(const Call& call) {
+  call.require_rank(0, 4, 4);
   const Value& x = call.input(0);
   const std::int64_t block = call.node.int_attribute("blocksize", 1);
+  if (block < 1) {
+    return call.wrong("has a block size below one");
+  }
   const Shape& s = x.shape();
   const Shape shape = {s[0], s[1] * block * block, s[2] / block, s[3] / block};
   const auto strides = strides_of(s);

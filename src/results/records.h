@@ -47,6 +47,11 @@ struct CellRecord {
   std::string verdict;                      // "equal", "not judged", or what differs
   std::optional<double> median_ns, low_ns, high_ns, across_low_ns, across_high_ns, p90_ns, p99_ns, minimum_ns;
   std::int64_t rounds = 0, samples = 0;
+
+  /// Rows a second at the median: batch ÷ time, an inference being one row where there is no batch.
+  std::optional<double> throughput() const {
+    return median_ns ? std::optional(static_cast<double>(batch > 0 ? batch : 1) * 1e9 / *median_ns) : std::nullopt;
+  }
 };
 
 struct RatioRecord {

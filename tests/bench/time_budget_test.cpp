@@ -38,6 +38,15 @@ TEST_CASE("a_noisy_group_does_not_eat_the_whole_budget") {
   CHECK(budget.allowance(0, Seconds(0))->count() < 60);
 }
 
+TEST_CASE("a_guess_at_the_costly_shapes_takes_nothing_from_the_cheap_ones") {
+  TimeBudget budget({8, 16, 8192}, Seconds(100));
+  budget.observe_pass(0, Seconds(1));
+  budget.observe_pass(1, Seconds(2));
+  // In proportion the last would take 1024 s a pass; the second still gets its six rounds.
+  CHECK(budget.allowance(1, Seconds(10))->count() == doctest::Approx(8.2 * 2 + 3));
+  CHECK(budget.allowance(1, Seconds(95))->count() == doctest::Approx(5));
+}
+
 TEST_CASE("a_spent_budget_allows_nothing") {
   TimeBudget budget({8}, Seconds(10));
   budget.observe_pass(0, Seconds(1));

@@ -76,6 +76,25 @@ TEST_CASE("a_winning_baseline_is_told_against_the_runner_up") {
   CHECK_MESSAGE(holds(answer, "onnxruntime is fastest at 1×8, 1.50× [1.45, 1.55] over openvino"), answer);
 }
 
+TEST_CASE("nothing_is_called_fastest_before_there_is_an_interval") {
+  Records records;
+  records.add("onnxruntime", 1, 8, 10);
+  records.add("openvino", 1, 8, 7).low_ns.reset();
+  const std::string answer = render_answer(records.data);
+  CHECK_MESSAGE(holds(answer, "openvino has the lowest median at 1×8 so far"), answer);
+  CHECK_MESSAGE(!holds(answer, "fastest"), answer);
+}
+
+TEST_CASE("columns_whose_intervals_overlap_the_fastest_are_named") {
+  Records records;
+  records.add("onnxruntime", 1, 8, 10);
+  records.add("openvino fixed", 1, 8, 7);
+  records.add("openvino dynamic", 1, 8, 7.1);
+  records.relate(1, 2, 0.70, 0.68, 0.72, "faster");
+  const std::string answer = render_answer(records.data);
+  CHECK_MESSAGE(holds(answer, "over onnxruntime (7.00 ms); no clear lead over openvino dynamic."), answer);
+}
+
 TEST_CASE("a_lead_within_the_interval_is_called_the_same") {
   Records records;
   records.add("onnxruntime", 1, 8, 10);

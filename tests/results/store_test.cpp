@@ -3,6 +3,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -104,6 +105,60 @@ TEST_CASE("the_lock_of_a_killed_writer_does_not_outlive_it") {
   }
   waitpid(child, nullptr, 0);
   CHECK(Store::open_for_writing(folder.file("r.db")));
+}
+
+// Each holder leaves a mark that no other may find: the lock file is removed by the last holder, and a lock on the
+// removed one must not count.
+TEST_CASE("of_many_writers_that_come_and_go_one_at_a_time_holds_the_file") {
+  const Folder folder;
+  std::vector<pid_t> children;
+  for (int i = 0; i < 4; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      for (int turn = 0; turn < 60; ++turn) {
+        const auto store = Store::open_for_writing(folder.file("r.db"));
+        if (!store) {
+          continue;
+        }
+        const int mark = open(folder.file("held").c_str(), O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (mark < 0) {
+          _exit(1);
+        }
+        close(mark);
+        usleep(200);
+        unlink(folder.file("held").c_str());
+      }
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    CHECK(status == 0);
+  }
+}
+
+TEST_CASE("turns_set_aside_stay_in_the_file_with_their_reason") {
+  const Folder folder;
+  auto store = Store::open_for_writing(folder.file("r.db"));
+  REQUIRE(store);
+  RunRecord run = a_run();
+  REQUIRE(store->put_run(run));
+  CellRecord cell = a_cell(run.id);
+  REQUIRE(store->put_cell(cell));
+  CHECK(store->last_turn().value() == 0);
+  Turn turn;
+  turn.samples_ns = {1};
+  REQUIRE(store->add_turn(cell.id, turn));
+  const std::int64_t first = store->last_turn().value();
+  REQUIRE(store->add_turn(cell.id, turn));
+  REQUIRE(store->set_aside_turns(cell.id, 0, first, "measured again"));
+  const auto turns = store->turns(cell.id);
+  REQUIRE(turns->size() == 2);
+  CHECK(turns->at(0).dropped);
+  CHECK(turns->at(0).drop_reason == "measured again");
+  CHECK_FALSE(turns->at(1).dropped);
 }
 
 TEST_CASE("files_that_are_not_results_are_refused_and_named") {

@@ -49,48 +49,67 @@ const RatioRecord* ratio_of(const RunData& data, const CellRecord& cell) {
   return nullptr;
 }
 
-// "openvino is fastest at 1×8, 1.43× [1.40, 1.46] over onnxruntime": the speed-up is the ratio's reciprocal.
+// Whether the other's interval lies wholly above the fastest's.
+bool clearly_slower(const CellRecord& other, const CellRecord& fastest) {
+  const auto low = other.across_low_ns ? other.across_low_ns : other.low_ns;
+  const auto high = fastest.across_high_ns ? fastest.across_high_ns : fastest.high_ns;
+  return low && high && *low > *high;
+}
+
+// "1.43× [1.40, 1.46] over onnxruntime" or "but the same as onnxruntime within the interval (…)". `low` and `high`
+// are of the speed-up.
+std::string lead(const std::string& over, const std::string& call, double speed_up, double low, double high) {
+  return call == "same" ? fmt::format(", but the same as {} within the interval ({:.2f}× [{:.2f}, {:.2f}])", over,
+                                      speed_up, low, high)
+                        : fmt::format(", {:.2f}× [{:.2f}, {:.2f}] over {}", speed_up, low, high, over);
+}
+
+// The fastest beside the column that it was paired with: the baseline, or the nearest other where the baseline won.
+// Empty where there is no interval. `named` is that column.
+std::string paired_lead(const RunData& data, const ShapeAnswer& answer, std::string& named) {
+  const CellRecord& fastest = *answer.fastest;
+  const RatioRecord* ratio = ratio_of(data, fastest);
+  if (ratio != nullptr && ratio->low && ratio->high) {
+    named = data.run.baseline;
+    return lead(named, ratio->call, 1 / ratio->ratio, 1 / *ratio->high, 1 / *ratio->low);
+  }
+  if (fastest.column != data.run.baseline) {
+    return "";
+  }
+  const CellRecord* second = nullptr;
+  for (const CellRecord* cell : answer.cells) {
+    if (cell != &fastest && (second == nullptr || *cell->median_ns < *second->median_ns)) {
+      second = cell;
+    }
+  }
+  const RatioRecord* against = ratio_of(data, *second);
+  if (against == nullptr || !against->low || !against->high) {
+    return "";
+  }
+  named = second->column;
+  return lead(named, against->call, against->ratio, *against->low, *against->high);
+}
+
 std::string sentence(const RunData& data, const ShapeAnswer& answer) {
   const CellRecord& fastest = *answer.fastest;
   if (answer.cells.size() == 1) {
     return fmt::format("{} takes {} at {}; no other column has a time there", fastest.column,
                        cell_text(fastest), answer.shape);
   }
-  std::string text = fmt::format("{} is fastest at {}", fastest.column, answer.shape);
-  const RatioRecord* ratio = ratio_of(data, fastest);
-  if (ratio != nullptr && ratio->low && ratio->high) {
-    if (ratio->call == "same") {
-      text += fmt::format(", but the same as {} within the interval ({:.2f}× [{:.2f}, {:.2f}])",
-                          data.run.baseline, 1 / ratio->ratio, 1 / *ratio->high, 1 / *ratio->low);
-    } else {
-      text += fmt::format(", {:.2f}× [{:.2f}, {:.2f}] over {}", 1 / ratio->ratio, 1 / *ratio->high,
-                          1 / *ratio->low, data.run.baseline);
-    }
-  } else if (fastest.column == data.run.baseline && answer.cells.size() > 1) {
-    // The baseline won: the nearest other is what it is measured against.
-    const CellRecord* second = nullptr;
-    for (const CellRecord* cell : answer.cells) {
-      if (cell != &fastest && (second == nullptr || *cell->median_ns < *second->median_ns)) {
-        second = cell;
-      }
-    }
-    const RatioRecord* against = ratio_of(data, *second);
-    if (against != nullptr && against->low && against->high) {
-      text += against->call == "same"
-                  ? fmt::format(", but the same as {} within the interval ({:.2f}× [{:.2f}, {:.2f}])",
-                                second->column, against->ratio, *against->low, *against->high)
-                  : fmt::format(", {:.2f}× [{:.2f}, {:.2f}] over {}", against->ratio, *against->low,
-                                *against->high, second->column);
+  std::string named;
+  const std::string over = paired_lead(data, answer, named);
+  if (!fastest.low_ns || over.empty()) {
+    return fmt::format("{} has the lowest median at {} so far ({}), after too few rounds for an interval",
+                       fastest.column, answer.shape, cell_text(fastest));
+  }
+  std::vector<std::string> level;
+  for (const CellRecord* cell : answer.cells) {
+    if (cell != &fastest && cell->column != named && !clearly_slower(*cell, fastest)) {
+      level.push_back(cell->column);
     }
   }
-  return text + fmt::format(" ({})", cell_text(fastest));
-}
-
-// Whether the other's interval lies wholly above the fastest's.
-bool clearly_slower(const CellRecord& other, const CellRecord& fastest) {
-  const auto low = other.across_low_ns ? other.across_low_ns : other.low_ns;
-  const auto high = fastest.across_high_ns ? fastest.across_high_ns : fastest.high_ns;
-  return low && high && *low > *high;
+  return fmt::format("{} is fastest at {}{} ({}){}", fastest.column, answer.shape, over, cell_text(fastest),
+                     level.empty() ? "" : fmt::format("; no clear lead over {}", fmt::join(level, ", ")));
 }
 
 bool is_clear(const ShapeAnswer& answer) {

@@ -33,19 +33,20 @@ std::string render_csv(const RunData& data) {
       "low_ms,high_ms,"
       "across_low_ms,across_high_ms,p90_ms,p99_ms,minimum_ms,rounds,samples,state,reason,max_error,load_ms,"
       "compile_ms,"
-      "first_ms,peak_bytes,disturbed\n";
+      "first_ms,peak_bytes,disturbed,throughput_per_s\n";
   for (const CellRecord& cell : data.cells) {
     out += fmt::format("{},{},{},{},{},{},{},{},inference,{},{},", quoted(data.run.model), cell.engine,
                        quoted(cell.version), cell.mode, cell.shape_mode, cell.device, cell.precision,
                        cell.threads, cell.batch, cell.sequence);
     out +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", milliseconds(cell.median_ns),
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", milliseconds(cell.median_ns),
                     milliseconds(cell.low_ns), milliseconds(cell.high_ns), milliseconds(cell.across_low_ns),
                     milliseconds(cell.across_high_ns), milliseconds(cell.p90_ns), milliseconds(cell.p99_ns),
                     milliseconds(cell.minimum_ns), cell.rounds, cell.samples, cell.state, cell.reason,
                     cell.max_error ? fmt::format("{:.3g}", *cell.max_error) : "", milliseconds(cell.load_ns),
                     milliseconds(cell.compile_ns), milliseconds(cell.first_ns),
-                    cell.peak_bytes ? std::to_string(*cell.peak_bytes) : "", cell.disturbed ? 1 : 0);
+                    cell.peak_bytes ? std::to_string(*cell.peak_bytes) : "", cell.disturbed ? 1 : 0,
+                    cell.throughput() ? fmt::format("{:.6g}", *cell.throughput()) : "");
   }
   return out;
 }

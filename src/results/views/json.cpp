@@ -43,6 +43,7 @@ json cell_json(const CellRecord& cell) {
           {"p90_ns", or_null(cell.p90_ns)},
           {"p99_ns", or_null(cell.p99_ns)},
           {"minimum_ns", or_null(cell.minimum_ns)},
+          {"throughput_per_s", or_null(cell.throughput())},
           {"rounds", cell.rounds},
           {"samples", cell.samples}};
 }
