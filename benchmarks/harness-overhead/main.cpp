@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the timing loop adds to a sample beyond its two clock reads: turns of an engine that does nothing
-// against the same number of bare pairs of clock reads, interleaved. And what the watcher of memory takes of a
-// CPU while a worker is measured.
+// against the same number of bare pairs of clock reads, interleaved. And what the watcher of memory takes of
+// a CPU while a worker is measured.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -71,7 +71,9 @@ int main() {
       "ns (bar 100)\n",
       median(bare), median(inside), median(inside) - median(bare));
   const double look = look_ns();
-  fmt::print("the watcher looks at each worker ten times a second for {:.1f} µs: {:.4f} % of a CPU for six workers\n",
-             look / 1e3, 100 * 6 * 10 * look / 1e9);
+  fmt::print(
+      "the watcher looks at each worker ten times a second for {:.1f} µs: {:.4f} % of a CPU for six "
+      "workers\n",
+      look / 1e3, 100 * 6 * 10 * look / 1e9);
   return 0;
 }

@@ -159,8 +159,8 @@ void attend(const Call& call, const Heads& heads, std::size_t b, std::size_t h, 
 
 bool fit(const Heads& heads) {
   const Shape &q = heads.q.shape(), &k = heads.k.shape(), &v = heads.v.shape();
-  return q.size() == 4 && k.size() == 4 && v.size() == 4 && q[0] == k[0] && q[0] == v[0] && k[1] == v[1] && k[1] > 0 &&
-         q[1] % k[1] == 0 && k[2] == v[2] && k[2] > 0 && q[3] == k[3];
+  return q.size() == 4 && k.size() == 4 && v.size() == 4 && q[0] == k[0] && q[0] == v[0] && k[1] == v[1] &&
+         k[1] > 0 && q[1] % k[1] == 0 && k[2] == v[2] && k[2] > 0 && q[3] == k[3];
 }
 
 Outputs attention(const Call& call) {
@@ -185,8 +185,9 @@ Outputs attention(const Call& call) {
     heads.v = append(call.input(5), heads.v);
   }
   if (!fit(heads)) {
-    return call.wrong(fmt::format("queries {}, keys {} and values {} do not fit together", describe(heads.q.shape()),
-                                  describe(heads.k.shape()), describe(heads.v.shape())));
+    return call.wrong(fmt::format("queries {}, keys {} and values {} do not fit together",
+                                  describe(heads.q.shape()), describe(heads.k.shape()),
+                                  describe(heads.v.shape())));
   }
   const Shape& q = heads.q.shape();
   Value scores = Value::empty_reals({q[0], q[1], q[2], heads.k.shape()[2]}, heads.q.type());
@@ -225,8 +226,7 @@ Outputs rotary_embedding(const Call& call) {
   Value out = Value::reals(x.shape(), std::vector<double>(x.d().begin(), x.d().end()), x.type());
   for (std::size_t row = 0; row < x.size() / width; ++row) {
     const std::size_t place = row / length / heads * length + row % length;  // in [batch, seq]
-    const std::size_t angles =
-        (call.has(3) ? position_at(call, place) : place) * half;
+    const std::size_t angles = (call.has(3) ? position_at(call, place) : place) * half;
     if (angles + half > call.input(1).size()) {
       return call.wrong("has a position beyond its cache");
     }

@@ -161,6 +161,9 @@ Window transposed_window(const Call& call, std::vector<std::int64_t> kernel) {
   Call::require_count(w.dilation, axes);
   Call::require_count(pads, 2 * axes);
   Call::require_count(extra, axes);
+  if (!stated.empty() && stated.size() < axes) {
+    throw std::out_of_range("an output_shape has not one entry an axis");
+  }
   const std::string automatic = call.node.string_attribute("auto_pad", "NOTSET");
   for (std::size_t axis = 0; axis < axes; ++axis) {
     if (w.stride[axis] < 1) {

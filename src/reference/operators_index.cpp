@@ -68,10 +68,21 @@ Result<void> for_each_index(const Shape& shape, Body body) {
   return {};
 }
 
+// Throws std::out_of_range unless `indices` has the rank of `x` and lies within it on all axes but one.
+void require_within(const Call& call, const Value& indices, const Value& x, std::size_t axis) {
+  call.require_rank(1, x.rank(), x.rank());
+  for (std::size_t other = 0; other < x.shape().size(); ++other) {
+    if (other != axis && indices.shape()[other] > x.shape()[other]) {
+      throw std::out_of_range("indices reach beyond the data");
+    }
+  }
+}
+
 Outputs gather_elements(const Call& call) {
   const Value& x = call.input(0);
   const Value& indices = call.input(1);
   const std::size_t axis = call.axis("axis", 0, x.rank());
+  require_within(call, indices, x, axis);
   const auto strides = strides_of(x.shape());
   Value out = empty_like(x, indices.shape());
   TOUCHSTONE_TRY(for_each_index(indices.shape(), [&](std::size_t i, const auto& index) -> Result<void> {
@@ -102,8 +113,13 @@ Result<std::size_t> block_at(const Call& call, const Value& x, const Value& indi
 Outputs gather_nd(const Call& call) {
   const Value& x = call.input(0);
   const Value& indices = call.input(1);
+  call.require_rank(1, 1);
   const auto batch = static_cast<std::size_t>(call.node.int_attribute("batch_dims", 0));
   const auto depth = static_cast<std::size_t>(indices.shape().back());
+  if (batch >= static_cast<std::size_t>(indices.rank()) ||
+      batch + depth > static_cast<std::size_t>(x.rank())) {
+    return call.wrong("has indices of more dimensions than its data");
+  }
   Shape shape(indices.shape().begin(), indices.shape().end() - 1);
   shape.insert(shape.end(), x.shape().begin() + static_cast<std::ptrdiff_t>(batch + depth), x.shape().end());
   const std::size_t inner = element_count(std::span(x.shape()).subspan(batch + depth));
@@ -158,6 +174,10 @@ Outputs scatter_elements(const Call& call) {
   const std::string reduction = call.node.string_attribute("reduction", "none");
   Value out = copy_of(call.input(0));
   const std::size_t axis = call.axis("axis", 0, out.rank());
+  require_within(call, indices, out, axis);
+  if (updates.size() < indices.size() || updates.real() != out.real()) {
+    return call.wrong("has updates that do not fit its indices");
+  }
   const auto strides = strides_of(out.shape());
   TOUCHSTONE_TRY(for_each_index(indices.shape(), [&](std::size_t i, const auto& index) -> Result<void> {
     TOUCHSTONE_ASSIGN(const std::size_t picked, checked(call, indices.i()[i], out.shape()[axis]));
@@ -176,8 +196,14 @@ Outputs scatter_nd(const Call& call) {
   const Value& updates = call.input(2);
   const std::string reduction = call.node.string_attribute("reduction", "none");
   Value out = copy_of(call.input(0));
+  call.require_rank(1, 1);
   const auto depth = static_cast<std::size_t>(indices.shape().back());
+  call.require_rank(0, static_cast<std::int64_t>(depth));
   const std::size_t inner = element_count(std::span(out.shape()).subspan(depth));
+  if (updates.size() < indices.size() / std::max<std::size_t>(depth, 1) * inner ||
+      updates.real() != out.real()) {
+    return call.wrong("has updates that do not fit its indices");
+  }
   for (std::size_t row = 0; row < indices.size() / std::max<std::size_t>(depth, 1); ++row) {
     TOUCHSTONE_ASSIGN(const std::size_t at, block_at(call, out, indices, row, depth, 0, 0));
     for (std::size_t i = 0; i < inner; ++i) {
@@ -249,13 +275,15 @@ Outputs compress(const Call& call) {
 
 Outputs reverse_sequence(const Call& call) {
   const Value& x = call.input(0);
-  const auto lengths = call.input(1).i();
+  const Value& lengths = call.input(1);
   const std::size_t batch = call.axis("batch_axis", 1, x.rank());
   const std::size_t time = call.axis("time_axis", 0, x.rank());
   const auto strides = strides_of(x.shape());
   Value out = empty_like(x, x.shape());
   TOUCHSTONE_TRY(for_each_index(x.shape(), [&](std::size_t i, const auto& index) -> Result<void> {
-    const auto length = static_cast<std::size_t>(lengths[index[batch]]);
+    const double stated = lengths.number(index[batch]);
+    const auto length =
+        static_cast<std::size_t>(std::clamp(stated, 0.0, static_cast<double>(x.shape()[time])));
     const std::size_t from = index[time] < length ? length - 1 - index[time] : index[time];
     copy_block(x, i - index[time] * strides[time] + from * strides[time], out, i, 1);
     return {};

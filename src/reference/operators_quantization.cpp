@@ -49,7 +49,7 @@ class ScaleIndex {
     if (block_ == 0) {
       return along;
     }
-    const auto blocks = static_cast<std::size_t>(scale_.shape()[axis_]);
+    const auto blocks = static_cast<std::size_t>(scale_.shape().at(axis_));
     return (i / inner_ / extent_ * blocks + along / block_) * inner_ + i % inner_;
   }
 

@@ -116,8 +116,9 @@ void run_row(const Call& call, const Layer& layer, Cell cell, std::size_t direct
     state.h[j] = call.has(5) ? call.input(5).number(state_at(j)) : 0;
     state.c[j] = call.has(6) ? call.input(6).number(state_at(j)) : 0;
   }
-  const std::size_t length = call.has(4) ? static_cast<std::size_t>(call.input(4).i()[row]) : layer.steps;
-  for (std::size_t i = 0; i < std::min(length, layer.steps); ++i) {
+  const auto stated = call.has(4) ? call.input(4).number(row) : static_cast<double>(layer.steps);
+  const auto length = static_cast<std::size_t>(std::clamp(stated, 0.0, static_cast<double>(layer.steps)));
+  for (std::size_t i = 0; i < length; ++i) {
     const std::size_t step = reverse ? length - 1 - i : i;
     cell(layer, direction, step, row, state);
     const std::size_t at = layer.batch_first ? (row * layer.steps + step) * layer.directions + direction
@@ -158,6 +159,12 @@ Outputs recurrent(const Call& call, Cell cell, std::size_t gates) {
                     call.has(7) ? &call.input(7) : nullptr,
                     batch_first,
                     call.node.int_attribute("linear_before_reset", 0) != 0};
+  for (std::size_t i = 0; i < 3; ++i) {
+    call.require_rank(i, 3, 3);
+  }
+  if (layer.directions > 2) {
+    return call.wrong("has weights for more than two directions");
+  }
   const auto n = [](std::size_t v) { return static_cast<std::int64_t>(v); };
   const Shape whole = batch_first
                           ? Shape{n(layer.batch), n(layer.steps), n(layer.directions), n(layer.hidden)}

@@ -87,8 +87,8 @@ Outputs unsqueeze(const Call& call) {
   std::vector<bool> added(static_cast<std::size_t>(rank), false);
   for (const std::int64_t axis : axes) {
     const std::size_t at = normalize_axis(axis, rank);
-    if (at >= added.size()) {
-      return call.wrong(fmt::format("axis {} is outside rank {}", axis, rank));
+    if (at >= added.size() || added[at]) {
+      return call.wrong(fmt::format("axis {} is outside rank {} or there twice", axis, rank));
     }
     added[at] = true;
   }
@@ -104,7 +104,11 @@ Outputs transpose(const Call& call) {
   const Value& x = call.input(0);
   std::vector<std::int64_t> order(x.shape().size());
   std::iota(order.rbegin(), order.rend(), 0);
+  const std::vector<std::int64_t> reversed = order;
   order = call.node.ints_attribute("perm", order);
+  if (!std::is_permutation(order.begin(), order.end(), reversed.begin(), reversed.end())) {
+    return call.wrong("has a perm that is no permutation of its axes");
+  }
   const auto strides = strides_of(x.shape());
   Shape shape;
   std::vector<std::size_t> read;
@@ -120,7 +124,13 @@ Outputs concat(const Call& call) {
   Shape shape = call.input(0).shape();
   shape.at(axis) = 0;
   for (const Value& part : call.inputs) {
-    shape[axis] += part.shape().at(axis);
+    Shape other = part.shape();
+    shape[axis] += other.at(axis);
+    other[axis] = call.input(0).shape()[axis];
+    if (other != call.input(0).shape()) {
+      return call.wrong(
+          fmt::format("joins {} and {}", describe(call.input(0).shape()), describe(part.shape())));
+    }
   }
   const bool real = call.input(0).real();
   Value out =

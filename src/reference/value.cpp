@@ -143,6 +143,9 @@ std::span<const double> Value::d() const {
 }
 
 double Value::number(std::size_t index) const {
+  if (index >= size()) {
+    throw std::out_of_range("an element beyond the tensor's end");
+  }
   if (!real()) {
     return static_cast<double>((*ints_)[index]);
   }

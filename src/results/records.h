@@ -50,7 +50,8 @@ struct CellRecord {
 
   /// Rows a second at the median: batch ÷ time, an inference being one row where there is no batch.
   std::optional<double> throughput() const {
-    return median_ns ? std::optional(static_cast<double>(batch > 0 ? batch : 1) * 1e9 / *median_ns) : std::nullopt;
+    return median_ns ? std::optional(static_cast<double>(batch > 0 ? batch : 1) * 1e9 / *median_ns)
+                     : std::nullopt;
   }
 };
 

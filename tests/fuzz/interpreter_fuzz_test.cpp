@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operator cases with something spoilt: the reference answers or says what is wrong, whatever the graph. The seed
-// is fixed, so that a failure repeats; under tools/sanitize a read beyond an array's end is a failure too.
+// Operator cases with something spoilt: the reference answers or says what is wrong, whatever the graph. The
+// seed is fixed, so that a failure repeats; under tools/sanitize a read beyond an array's end is a failure
+// too.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace touchstone {
 namespace {
 
 using Random = std::mt19937;
-constexpr int kMutationsPerCase = 6;
+constexpr int kMutationsPerCase = 10;
 constexpr std::int64_t kFarthest = 9;  // larger numbers only make larger tensors
 
 std::int64_t small_number(Random& random) {
@@ -45,9 +46,9 @@ void spoil_attribute(Node& node, Random& random) {
   if (node.attributes.empty()) {
     return;
   }
-  auto& value = std::next(node.attributes.begin(),
-                          static_cast<std::ptrdiff_t>(below(random, node.attributes.size())))
-                    ->second.value;
+  auto& value =
+      std::next(node.attributes.begin(), static_cast<std::ptrdiff_t>(below(random, node.attributes.size())))
+          ->second.value;
   if (auto* number = std::get_if<std::int64_t>(&value)) {
     *number = small_number(random);
   } else if (auto* list = std::get_if<std::vector<std::int64_t>>(&value)) {

@@ -43,8 +43,15 @@ json spoilt(json value, Random& random) {
   while (at->is_structured() && !at->empty() && random() % 4 != 0) {
     at = &*std::next(at->begin(), static_cast<std::ptrdiff_t>(random() % at->size()));
   }
-  static const std::vector<json> kOthers = {nullptr, -1, 1e300, "text", json::array(), json::object(), true,
-                                            18446744073709551615ULL, {1, "two", nullptr}};
+  static const std::vector<json> kOthers = {nullptr,
+                                            -1,
+                                            1e300,
+                                            "text",
+                                            json::array(),
+                                            json::object(),
+                                            true,
+                                            18446744073709551615ULL,
+                                            {1, "two", nullptr}};
   *at = kOthers[random() % kOthers.size()];
   return value;
 }
@@ -100,10 +107,12 @@ TEST_CASE("spoilt_plans_and_tables_are_refused") {
   Random random(5);
   const TemporaryFolder folder;
   const std::string plan =
-      "model = \"bert-tiny\"\nengines = [\"onnxruntime\", \"pytorch:eager\"]\nbatch = [1, 2]\nseq = \"8..64\"\n"
-      "budget = \"10s\"\nprecision-target = \"2%\"\n[options.onnxruntime]\ngraph_optimization_level = \"all\"\n";
-  const std::string table = read_text(std::string(TOUCHSTONE_TEST_DATA) +
-                                      "/../../data/published/bert-chinese-five-engines.csv");
+      "model = \"bert-tiny\"\nengines = [\"onnxruntime\", \"pytorch:eager\"]\nbatch = [1, 2]\nseq = "
+      "\"8..64\"\n"
+      "budget = \"10s\"\nprecision-target = \"2%\"\n[options.onnxruntime]\ngraph_optimization_level = "
+      "\"all\"\n";
+  const std::string table =
+      read_text(std::string(TOUCHSTONE_TEST_DATA) + "/../../data/published/bert-chinese-five-engines.csv");
   REQUIRE(!table.empty());
   for (int i = 0; i < 300; ++i) {
     write_text(folder / "plan.toml", spoilt(plan, random));

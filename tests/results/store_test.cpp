@@ -107,8 +107,8 @@ TEST_CASE("the_lock_of_a_killed_writer_does_not_outlive_it") {
   CHECK(Store::open_for_writing(folder.file("r.db")));
 }
 
-// Each holder leaves a mark that no other may find: the lock file is removed by the last holder, and a lock on the
-// removed one must not count.
+// Each holder leaves a mark that no other may find: the lock file is removed by the last holder, and a lock
+// on the removed one must not count.
 TEST_CASE("of_many_writers_that_come_and_go_one_at_a_time_holds_the_file") {
   const Folder folder;
   std::vector<pid_t> children;

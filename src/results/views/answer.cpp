@@ -56,16 +56,16 @@ bool clearly_slower(const CellRecord& other, const CellRecord& fastest) {
   return low && high && *low > *high;
 }
 
-// "1.43× [1.40, 1.46] over onnxruntime" or "but the same as onnxruntime within the interval (…)". `low` and `high`
-// are of the speed-up.
+// "1.43× [1.40, 1.46] over onnxruntime" or "but the same as onnxruntime within the interval (…)". `low` and
+// `high` are of the speed-up.
 std::string lead(const std::string& over, const std::string& call, double speed_up, double low, double high) {
-  return call == "same" ? fmt::format(", but the same as {} within the interval ({:.2f}× [{:.2f}, {:.2f}])", over,
-                                      speed_up, low, high)
+  return call == "same" ? fmt::format(", but the same as {} within the interval ({:.2f}× [{:.2f}, {:.2f}])",
+                                      over, speed_up, low, high)
                         : fmt::format(", {:.2f}× [{:.2f}, {:.2f}] over {}", speed_up, low, high, over);
 }
 
-// The fastest beside the column that it was paired with: the baseline, or the nearest other where the baseline won.
-// Empty where there is no interval. `named` is that column.
+// The fastest beside the column that it was paired with: the baseline, or the nearest other where the
+// baseline won. Empty where there is no interval. `named` is that column.
 std::string paired_lead(const RunData& data, const ShapeAnswer& answer, std::string& named) {
   const CellRecord& fastest = *answer.fastest;
   const RatioRecord* ratio = ratio_of(data, fastest);

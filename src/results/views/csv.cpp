@@ -38,15 +38,15 @@ std::string render_csv(const RunData& data) {
     out += fmt::format("{},{},{},{},{},{},{},{},inference,{},{},", quoted(data.run.model), cell.engine,
                        quoted(cell.version), cell.mode, cell.shape_mode, cell.device, cell.precision,
                        cell.threads, cell.batch, cell.sequence);
-    out +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", milliseconds(cell.median_ns),
-                    milliseconds(cell.low_ns), milliseconds(cell.high_ns), milliseconds(cell.across_low_ns),
-                    milliseconds(cell.across_high_ns), milliseconds(cell.p90_ns), milliseconds(cell.p99_ns),
-                    milliseconds(cell.minimum_ns), cell.rounds, cell.samples, cell.state, cell.reason,
-                    cell.max_error ? fmt::format("{:.3g}", *cell.max_error) : "", milliseconds(cell.load_ns),
-                    milliseconds(cell.compile_ns), milliseconds(cell.first_ns),
-                    cell.peak_bytes ? std::to_string(*cell.peak_bytes) : "", cell.disturbed ? 1 : 0,
-                    cell.throughput() ? fmt::format("{:.6g}", *cell.throughput()) : "");
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+                       milliseconds(cell.median_ns), milliseconds(cell.low_ns), milliseconds(cell.high_ns),
+                       milliseconds(cell.across_low_ns), milliseconds(cell.across_high_ns),
+                       milliseconds(cell.p90_ns), milliseconds(cell.p99_ns), milliseconds(cell.minimum_ns),
+                       cell.rounds, cell.samples, cell.state, cell.reason,
+                       cell.max_error ? fmt::format("{:.3g}", *cell.max_error) : "",
+                       milliseconds(cell.load_ns), milliseconds(cell.compile_ns), milliseconds(cell.first_ns),
+                       cell.peak_bytes ? std::to_string(*cell.peak_bytes) : "", cell.disturbed ? 1 : 0,
+                       cell.throughput() ? fmt::format("{:.6g}", *cell.throughput()) : "");
   }
   return out;
 }
