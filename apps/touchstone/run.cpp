@@ -69,8 +69,10 @@ void print_end(const RunOptions& options, const RunSummary& summary, const RunDa
   const bool wide = std::any_of(data.cells.begin(), data.cells.end(),
                                 [](const auto& cell) { return cell.state == "budget"; });
   if (wide) {
-    fmt::print("* wider than the target of ±{:.0f} %: the time budget ended first; --budget gives more.\n",
-               100 * data.run.precision_target);
+    fmt::print(
+        "* wider than the target of ±{:.0f} %: the time budget or the 60 rounds that a cell gets ended "
+        "first.\n",
+        100 * data.run.precision_target);
   }
   fmt::print("{}", phases_text(data.run));
   fmt::print("{:.0f} s; written: {}\n", std::chrono::duration<double>(summary.elapsed).count(),

@@ -12,6 +12,7 @@
 #include <random>
 #include <thread>
 
+#include "../must.h"
 #include "bench/column_session.h"
 #include "bench/cpu_set.h"
 #include "bench/helper_process.h"
@@ -25,22 +26,6 @@ constexpr double kTarget = 0.02;
 constexpr double kDifference = 1.03;
 constexpr int kMostDrops = 6;
 constexpr std::size_t kMostRounds = 60;
-
-template <class T>
-T must(Result<T> result) {
-  if (!result) {
-    fmt::print(stderr, "{}\n", result.error().message);
-    std::exit(1);
-  }
-  return std::move(*result);
-}
-
-void must(const Result<void>& result) {
-  if (!result) {
-    fmt::print(stderr, "{}\n", result.error().message);
-    std::exit(1);
-  }
-}
 
 /// Computes on one CPU in bursts of 20 to 300 ms, with pauses as long on average.
 class Neighbour {
@@ -101,13 +86,7 @@ class Race {
  private:
   void turn(Racer& racer, int round) {
     const TurnPlan plan = plan_turn(latency_ns_, cache_bytes_);
-    MeasureRequest request;
-    request.warm_max_count = plan.warm_count;
-    request.warm_max_ns = 1'000'000'000;
-    request.min_count = plan.min_count;
-    request.max_count = plan.max_count;
-    request.min_ns = plan.min_ns;
-    request.inner = plan.inner;
+    const MeasureRequest request = turn_request(plan);
     while (true) {
       const auto before = static_cast<double>(probe_.run());
       Turn turn = must(session_.measure(request));

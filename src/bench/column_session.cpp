@@ -42,7 +42,20 @@ double foreign_share(const CpuTimes& before, const CpuTimes& after, std::int64_t
   return whole <= 0 ? 0 : std::clamp(static_cast<double>(foreign) / whole, 0.0, 1.0);
 }
 
+constexpr std::int64_t kMostWarmNs = 1'000'000'000;
+
 }  // namespace
+
+MeasureRequest turn_request(const TurnPlan& plan) {
+  MeasureRequest request;
+  request.warm_max_count = plan.warm_count;
+  request.warm_max_ns = kMostWarmNs;
+  request.min_count = plan.min_count;
+  request.max_count = plan.max_count;
+  request.min_ns = plan.min_ns;
+  request.inner = plan.inner;
+  return request;
+}
 
 Result<void> ColumnSession::ensure_loaded() {
   if (worker_ && worker_->alive()) {

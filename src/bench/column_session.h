@@ -12,6 +12,7 @@
 #include "bench/reference_store.h"
 #include "bench/worker_client.h"
 #include "engines/catalogue.h"
+#include "measure/sampling.h"
 #include "measure/series.h"
 #include "reference/verdict.h"
 
@@ -24,6 +25,9 @@ struct Proof {
   double cosine = 1;
   std::string message;
 };
+
+/// What a worker is asked for in a turn of this plan.
+MeasureRequest turn_request(const TurnPlan& plan);
 
 class ColumnSession {
  public:

@@ -287,13 +287,7 @@ Result<void> GroupRunner::wait_for_quiet(std::size_t column) {
 // One turn; false where it was disturbed and is to be repeated.
 Result<bool> GroupRunner::take_turn(std::size_t column, int round, bool may_repeat) {
   const TurnPlan plan = plan_turn(latency_ns_[column], context_.cache_bytes);
-  MeasureRequest request;
-  request.warm_max_count = plan.warm_count;
-  request.warm_max_ns = kWarmNs;
-  request.min_count = plan.min_count;
-  request.max_count = plan.max_count;
-  request.min_ns = plan.min_ns;
-  request.inner = plan.inner;
+  const MeasureRequest request = turn_request(plan);
   TOUCHSTONE_TRY(wait_for_quiet(column));
   const double before = probes_.back();
   TOUCHSTONE_ASSIGN(Turn turn, context_.columns[column].measure(request));

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <set>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -81,6 +82,7 @@ class Run {
   std::vector<std::vector<CellRecord>> cells_;  // by shape, then column
   std::unique_ptr<ReferenceStore> reference_;
   std::unique_ptr<TimeBudget> budget_;
+  std::set<std::size_t> measured_;  // shapes, by this process
   std::optional<MachineProbe> probe_;
   Phases phases_;
   std::size_t baseline_ = 0;
@@ -443,7 +445,8 @@ Result<void> Run::repeat_disturbed() {
   for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
     const bool disturbed = std::any_of(cells_[shape].begin(), cells_[shape].end(),
                                        [](const CellRecord& cell) { return cell.disturbed; });
-    if (!disturbed) {
+    // What an earlier process of a resumed run has finished stays as it is.
+    if (!disturbed || !measured_.contains(shape)) {
       continue;
     }
     const auto left = allowance(shape, Pass::kAgain);
@@ -483,6 +486,7 @@ Result<void> Run::repeat_group(std::size_t shape) {
 Result<void> Run::run_all() {
   for (std::size_t shape = 0; shape < shapes_.size(); ++shape) {
     if (group_waits(shape)) {
+      measured_.insert(shape);
       TOUCHSTONE_TRY(run_group(shape, 0, Pass::kFirst));
     }
     ++done_groups_;

@@ -77,7 +77,7 @@ std::string render_article(const RunData& data) {
   out +=
       fmt::format("Median latency in milliseconds, {} on {}.{}\n", data.run.model,
                   data.environment.contains("cpu.model") ? data.environment.at("cpu.model") : "this machine",
-                  wide ? " * the interval is wider than the target: the time budget ended first." : "");
+                  wide ? " * the interval is wider than the target." : "");
   return out;
 }
 
