@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two kinds of bundles: models of the zoo, and files of a user.
+// The kinds of bundles: models of the zoo, files and checkpoints of a user.
 #pragma once
 
 #include <filesystem>
@@ -18,5 +18,10 @@ Result<Bundle> zoo_bundle(const ZooEntry& entry, const std::filesystem::path& bu
 /// changed since (place, size, time; its external data too) is not read again.
 /// Errors: invalid-model, unsupported, storage.
 Result<Bundle> file_bundle(const std::string& model, const std::filesystem::path& bundles);
+
+/// The bundle of a checkpoint folder with config.json and model.safetensors or pytorch_model.bin (or shards
+/// of either with their index); kept like a file's, as long as those do not change. Errors: invalid-model and
+/// unsupported, naming field, tensor and file; storage.
+Result<Bundle> checkpoint_bundle(const std::string& folder, const std::filesystem::path& bundles);
 
 }  // namespace touchstone

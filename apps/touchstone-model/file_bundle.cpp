@@ -11,6 +11,7 @@
 #include "graph/onnx/onnx_io.h"
 #include "graph/passes/fuse.h"
 #include "graph/passes/limits.h"
+#include "source_note.h"
 #include "weight_file.h"
 
 namespace touchstone {
@@ -20,64 +21,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::size_t kInlineBytes = 1024;  // constants up to here are written into graph.json
-// Changes whenever the same file would give another bundle.
-constexpr int kFileVersion = 3;
-
-struct Stamp {
-  std::uint64_t size = 0;
-  std::int64_t time = 0;
-  bool operator==(const Stamp&) const = default;
-};
-
-Stamp stamp_of(const fs::path& file) {
-  std::error_code error;
-  const auto size = fs::file_size(file, error);
-  const auto time = fs::last_write_time(file, error);
-  return error ? Stamp{} : Stamp{size, time.time_since_epoch().count()};
-}
-
-// A note from the file's place to its bundle's folder, with the stamps of all files that went into it.
-fs::path note_of(const fs::path& model, const fs::path& bundles) {
-  return bundles / "by-file" /
-         (sha256(fmt::format("v{}|{}", kFileVersion, model.string())).substr(0, 32) + ".json");
-}
-
-std::optional<Bundle> cached(const fs::path& model, const fs::path& bundles) {
-  const auto text = read_text_file(note_of(model, bundles).string());
-  const auto note = json::parse(text ? *text : "", nullptr, false);
-  if (!note.is_object()) {
-    return std::nullopt;
-  }
-  try {
-    for (const auto& [file, stamp] : note.at("files").items()) {
-      if (stamp_of(file) != Stamp{stamp.at(0).get<std::uint64_t>(), stamp.at(1).get<std::int64_t>()}) {
-        return std::nullopt;
-      }
-    }
-    auto bundle = read_bundle((bundles / note.at("folder").get<std::string>()).string());
-    return bundle ? std::optional(std::move(*bundle)) : std::nullopt;
-  } catch (const json::exception&) {
-    return std::nullopt;
-  }
-}
-
-Result<void> remember(const fs::path& model, const fs::path& bundles,
-                      const std::map<std::string, Stamp>& files, const std::string& folder) {
-  json stamps = json::object();
-  for (const auto& [file, stamp] : files) {
-    stamps[file] = {stamp.size, stamp.time};
-  }
-  std::error_code error;
-  fs::create_directories(bundles / "by-file", error);
-  const std::string note = note_of(model, bundles).string();
-  const std::string partial = fmt::format("{}.partial-{}", note, getpid());
-  TOUCHSTONE_TRY(write_text_file(partial, json{{"folder", folder}, {"files", stamps}}.dump()));
-  fs::rename(partial, note, error);
-  if (error) {
-    return fail(Reason::kStorage, "{}: cannot be moved into place: {}", note, error.message());
-  }
-  return {};
-}
 
 Result<void> hash_file(const std::string& path, Sha256& hash) {
   std::ifstream file(path, std::ios::binary);
@@ -164,17 +107,18 @@ Result<void> add_fused_form(const Graph& graph, const TemporaryFolder& folder, B
 
 Result<Bundle> make(const fs::path& path, const fs::path& bundles) {
   // Stamps are taken before reading: a file that changes meanwhile is read again next time.
-  std::map<std::string, Stamp> files = {{path.string(), stamp_of(path)}};
+  SourceNote note(path, bundles);
+  note.add(path.string());
   TOUCHSTONE_ASSIGN(Graph graph, read_onnx(path.string()));
   std::vector<Constant*> constants;
   collect(graph, constants);
   for (const Constant* constant : constants) {
     if (!constant->file.empty()) {
-      files.emplace(constant->file, stamp_of(constant->file));
+      note.add(constant->file);
     }
   }
   Sha256 hash;
-  for (const auto& [file, stamp] : files) {
+  for (const auto& [file, stamp] : note.files()) {
     TOUCHSTONE_TRY(hash_file(file, hash));
   }
   Bundle bundle = describe(graph);
@@ -183,7 +127,7 @@ Result<Bundle> make(const fs::path& path, const fs::path& bundles) {
   bundle.hash = hash.hex_digest();
   bundle.max_sequence = sequence_limit(graph);
   const std::string name =
-      "file-" + sha256(fmt::format("v{}|{}|{}", kFileVersion, path.string(), bundle.hash)).substr(0, 32);
+      "file-" + sha256(fmt::format("v{}|{}|{}", kSourceVersion, path.string(), bundle.hash)).substr(0, 32);
   const TemporaryFolder folder(bundles / name);
   TOUCHSTONE_TRY(folder.create());
   TOUCHSTONE_TRY(move_constants(constants, folder.file("weights.bin"), bundle));
@@ -191,7 +135,7 @@ Result<Bundle> make(const fs::path& path, const fs::path& bundles) {
   bundle.forms["source"] = {path.string(), "graph-source.json"};
   TOUCHSTONE_TRY(add_fused_form(graph, folder, bundle));
   TOUCHSTONE_ASSIGN(Bundle made, folder.commit(bundle));
-  TOUCHSTONE_TRY(remember(path, bundles, files, name));
+  TOUCHSTONE_TRY(note.write(name));
   return made;
 }
 
@@ -203,7 +147,7 @@ Result<Bundle> file_bundle(const std::string& model, const fs::path& bundles) {
   if (!fs::exists(path, error)) {
     return fail(Reason::kInvalidModel, "{}: there is no such file", path.string());
   }
-  if (auto bundle = cached(path, bundles)) {
+  if (auto bundle = SourceNote(path, bundles).bundle()) {
     return std::move(*bundle);
   }
   return make(path, bundles);

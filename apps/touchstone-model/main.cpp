@@ -6,31 +6,12 @@
 #include <new>
 #include <vector>
 
-#include "models/zoo.h"
 #include "prepare.h"
 
 namespace touchstone {
 namespace {
 
 using nlohmann::json;
-
-json list_zoo() {
-  json models = json::array();
-  for (const ZooEntry& entry : zoo()) {
-    const ModelDefinition model = entry.build(entry, Form::kPrimitive);
-    std::uint64_t parameters = 0;
-    for (const WeightSpec& weight : model.weights) {
-      parameters += element_count(weight.shape);
-    }
-    models.push_back({{"name", entry.name},
-                      {"family", entry.family},
-                      {"description", entry.description},
-                      {"parameters", parameters},
-                      {"weight_bytes", parameters * sizeof(float)},
-                      {"max_sequence", entry.max_sequence ? json(*entry.max_sequence) : json()}});
-  }
-  return {{"models", models}};
-}
 
 Result<json> run(const std::vector<std::string>& arguments) {
   if (arguments.size() == 1 && arguments[0] == "list") {

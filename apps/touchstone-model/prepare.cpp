@@ -24,24 +24,65 @@ json to_json(const Cost& cost) {
           {"uncounted", cost.uncounted}};
 }
 
+// The operations of a model at the shape it is told for. Weights have a shape here and no bytes.
+Result<std::uint64_t> stated_flops(const ZooEntry& entry) {
+  ModelDefinition model = entry.build(Form::kPrimitive);
+  for (const WeightSpec& weight : model.weights) {
+    Constant constant;
+    constant.type = DataType::kFloat;
+    constant.shape = weight.shape;
+    constant.file = "weights.bin";
+    constant.size = byte_size(DataType::kFloat, element_count(weight.shape));
+    model.graph.initializers[weight.name] = std::move(constant);
+  }
+  TOUCHSTONE_ASSIGN(const Graph concrete, make_concrete(std::move(model.graph), entry.stated));
+  TOUCHSTONE_ASSIGN(const Cost cost, count_cost(concrete));
+  return cost.flops;
+}
+
 }  // namespace
+
+Result<json> list_zoo() {
+  json models = json::array();
+  for (const ZooModel& known : zoo()) {
+    const ZooEntry& entry = *known.entry;
+    const WeightCount count = count_weights(entry);
+    const auto flops = stated_flops(entry);
+    if (!flops) {
+      return fail(Reason::kInternal, "{}: {}", entry.name, flops.error().message);
+    }
+    models.push_back({{"name", entry.name},
+                      {"family", known.family->name},
+                      {"description", entry.description},
+                      {"parameters", count.parameters},
+                      {"weight_bytes", count.bytes},
+                      {"stated", entry.stated},
+                      {"flops", *flops},
+                      {"max_sequence", entry.max_sequence ? json(*entry.max_sequence) : json()}});
+  }
+  return json{{"models", models}};
+}
 
 Result<Bundle> prepare_bundle(const std::string& model, const std::string& home) {
   const auto bundles = std::filesystem::path(home) / "bundles";
   if (const ZooEntry* entry = find_in_zoo(model)) {
     return zoo_bundle(*entry, bundles);
   }
+  std::error_code unknown;
+  if (std::filesystem::is_directory(model, unknown)) {
+    return checkpoint_bundle(model, bundles);
+  }
   const bool looks_like_file =
       model.find('/') != std::string::npos || std::filesystem::path(model).has_extension();
   if (!looks_like_file) {
     std::vector<std::string> known;
-    for (const ZooEntry& entry : zoo()) {
-      known.push_back(entry.name);
+    for (const ZooModel& other : zoo()) {
+      known.push_back(other.entry->name);
     }
-    return fail(
-        Reason::kUsage,
-        "there is no model '{}'{}; `touchstone models` lists the zoo, or give the path of an .onnx file",
-        model, did_you_mean(model, known));
+    return fail(Reason::kUsage,
+                "there is no model '{}'{}; `touchstone models` lists the zoo, or give the path of an .onnx "
+                "file or of a checkpoint's folder",
+                model, did_you_mean(model, known));
   }
   return file_bundle(model, bundles);
 }

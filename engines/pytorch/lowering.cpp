@@ -9,8 +9,9 @@ namespace {
 const LoweringTable& all_lowerings() {
   static const LoweringTable kAll = [] {
     LoweringTable all;
-    for (const LoweringTable* family : {&elementwise_lowerings(), &shape_lowerings(), &index_lowerings(),
-                                        &matrix_lowerings(), &reduce_lowerings(), &convolution_lowerings()}) {
+    for (const LoweringTable* family :
+         {&elementwise_lowerings(), &shape_lowerings(), &index_lowerings(), &matrix_lowerings(),
+          &reduce_lowerings(), &convolution_lowerings(), &recurrent_lowerings()}) {
       all.insert(family->begin(), family->end());
     }
     return all;

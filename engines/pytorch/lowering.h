@@ -48,6 +48,7 @@ const LoweringTable& index_lowerings();
 const LoweringTable& matrix_lowerings();
 const LoweringTable& reduce_lowerings();
 const LoweringTable& convolution_lowerings();
+const LoweringTable& recurrent_lowerings();
 
 /// The lowering of a node, or null.
 Lowering find_lowering(const Node& node);

@@ -22,6 +22,10 @@ constexpr double kLongSampleNs = 100e6;
 constexpr double kInnerBelowNs = 10e3;
 constexpr double kSampleNs = 20e3;        // what an aggregated sample should last
 constexpr double kMemoryBytesPerNs = 10;  // 10 GB/s, a cautious single-socket figure
+// What one worker has to refill at most. A machine with 480 MiB of last-level cache shares them among dozens
+// of cores; there a first inference took 1 to 5 ms longer than those that followed, from 1×8 to 64×64
+// (docs/measuring.md), and not the 48 ms that 480 MiB would take.
+constexpr double kMostRefilledBytes = 32 << 20;
 constexpr double kRefillShare = 0.005;
 constexpr std::int64_t kMostSamplesPerTurn = 1000;
 
@@ -113,7 +117,7 @@ TurnPlan plan_turn(double latency_ns, std::uint64_t cache_bytes) {
     plan.inner = static_cast<std::int64_t>(std::ceil(kSampleNs / latency));
   }
   const double sample = latency * static_cast<double>(plan.inner);
-  const double refill_ns = static_cast<double>(cache_bytes) / kMemoryBytesPerNs;
+  const double refill_ns = std::min(static_cast<double>(cache_bytes), kMostRefilledBytes) / kMemoryBytesPerNs;
   if (refill_ns > kRefillShare * latency) {
     plan.warm_count =
         std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(refill_ns / latency)), 1, 1000);

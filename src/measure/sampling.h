@@ -72,7 +72,8 @@ struct TurnPlan {
 
 /// A turn lasts some milliseconds at least, and two or three samples where an untimed inference comes first,
 /// so that it pays for itself; below 10 µs a sample is the mean of several inferences; above the cost of
-/// refilling `cache_bytes` from memory times 200 (0.5 %) no untimed inference comes first.
+/// refilling `cache_bytes` (32 MiB of them at most) from memory times 200 (0.5 %) no untimed inference comes
+/// first.
 TurnPlan plan_turn(double latency_ns, std::uint64_t cache_bytes);
 
 /// Why a turn is dropped, or "" where it is kept. `foreign_share` is the CPU time of others on the worker's

@@ -15,6 +15,9 @@ struct WeightSpec {
   std::vector<std::int64_t> shape;
   float mean = 0;
   float deviation = 0;
+  bool transposed = false;                      // a checkpoint keeps this matrix the other way round
+  std::vector<std::int64_t> stored_shape = {};  // in a checkpoint, where that differs
+  bool buffer = false;                          // stored, but not a parameter: running means and variances
 };
 
 /// Fills `out` (float32) for a weight of this name. Each element depends on seed, name and position only; it

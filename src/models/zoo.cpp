@@ -1,47 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/zoo.h"
 
-#include "models/bert.h"
-
 namespace touchstone {
-namespace {
 
-BertConfig bert_config(const std::string& name) {
-  BertConfig config;
-  if (name == "bert-base-chinese") {
-    config.vocab_size = 21128;
-  } else if (name == "bert-base-cased") {
-    config.vocab_size = 28996;
-  } else if (name == "bert-tiny") {
-    config = {.vocab_size = 2000,
-              .hidden_size = 128,
-              .num_hidden_layers = 2,
-              .num_attention_heads = 2,
-              .intermediate_size = 512};
-  }
-  return config;
-}
+// families.inc lists the files of families/, one TOUCHSTONE_FAMILY(name) each; CMake writes it.
+namespace architectures {
+#define TOUCHSTONE_FAMILY(NAME) Family NAME();
+#include "families.inc"
+#undef TOUCHSTONE_FAMILY
+}  // namespace architectures
 
-ModelDefinition bert(const ZooEntry& entry, Form form) {
-  return build_bert(entry.name, bert_config(entry.name), form);
-}
-
-}  // namespace
-
-const std::vector<ZooEntry>& zoo() {
-  static const std::vector<ZooEntry> kZoo = {
-      {"bert-base-chinese", "bert", "BERT base, 21128 Chinese characters and word pieces", 512, bert},
-      {"bert-base-cased", "bert", "BERT base, 28996 cased word pieces", 512, bert},
-      {"bert-base-uncased", "bert", "BERT base, 30522 lower-case word pieces", 512, bert},
-      {"bert-tiny", "bert", "BERT of 2 layers and width 128, for tests", 512, bert},
+const std::vector<Family>& families() {
+  static const std::vector<Family> kFamilies = {
+#define TOUCHSTONE_FAMILY(NAME) architectures::NAME(),
+#include "families.inc"
+#undef TOUCHSTONE_FAMILY
   };
+  return kFamilies;
+}
+
+const std::vector<ZooModel>& zoo() {
+  static const std::vector<ZooModel> kZoo = [] {
+    std::vector<ZooModel> models;
+    for (const Family& family : families()) {
+      for (const ZooEntry& entry : family.entries) {
+        models.push_back({&family, &entry});
+      }
+    }
+    return models;
+  }();
   return kZoo;
 }
 
+WeightCount count_weights(const ZooEntry& entry) {
+  WeightCount count;
+  for (const WeightSpec& weight : entry.build(Form::kPrimitive).weights) {
+    const std::size_t elements = element_count(weight.shape);
+    count.parameters += weight.buffer ? 0 : elements;
+    count.bytes += elements * sizeof(float);
+  }
+  for (const auto& [name, elements] : entry.unread) {
+    count.parameters += static_cast<std::uint64_t>(elements);
+  }
+  return count;
+}
+
 const ZooEntry* find_in_zoo(const std::string& name) {
-  for (const ZooEntry& entry : zoo()) {
-    if (entry.name == name) {
-      return &entry;
+  for (const ZooModel& model : zoo()) {
+    if (model.entry->name == name) {
+      return model.entry;
     }
   }
   return nullptr;

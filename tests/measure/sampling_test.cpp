@@ -112,6 +112,9 @@ TEST_CASE("turns_fit_the_latency") {
   const TurnPlan slow = plan_turn(2e9, 32 << 20);
   CHECK(slow.min_count == 1);
   CHECK(slow.warm_count == 0);  // refilling the cache costs less than half a percent of one inference
+  // A cache that dozens of cores share is not refilled whole by one worker.
+  CHECK(plan_turn(1e9, 480 << 20).warm_count == 0);
+  CHECK(plan_turn(17e6, 480 << 20).warm_count == 1);
 }
 
 TEST_CASE("only_a_real_disturbance_drops_a_turn") {

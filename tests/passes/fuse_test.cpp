@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "graph/onnx/onnx_io.h"
-#include "models/bert.h"
+#include "models/bert_encoder.h"
 #include "small_graphs.h"
 
 using namespace touchstone;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The zoo's BERT on the reference against Hugging Face's BertModel, and mutations that the verdict must
 // catch.
-#include "models/bert.h"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/bundle.h"
+#include "models/bert_encoder.h"
 #include "reference/interpreter.h"
 #include "reference/verdict.h"
 
@@ -188,7 +187,7 @@ TEST_CASE("a_dropped_mask_is_caught") {
 
 TEST_CASE("transposed_heads_are_caught") {
   CHECK(caught([](Graph& graph) {
-    node_named(graph, "layer.0.attention.self/Transpose").attributes["perm"] = {
+    node_named(graph, "layer.0.attention.self/merge/Transpose").attributes["perm"] = {
         std::vector<std::int64_t>{0, 2, 3, 1}};
   }));
 }
