@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "execute.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "engines/catalogue.h"
 
 namespace touchstone {
@@ -37,9 +41,9 @@ Verbosity verbosity_of(const RunOptions& options) {
   return options.json_lines ? Verbosity::kJsonLines : options.quiet ? Verbosity::kQuiet : Verbosity::kTable;
 }
 
-Result<RunSummary> execute(const RunOptions& options, bool verify_only, LiveTable& table) {
+Result<RunSummary> execute(const RunOptions& options, const Plan& plan, bool verify_only, LiveTable& table) {
   RunRequest request;
-  TOUCHSTONE_ASSIGN(request.plan, options.plan.plan());
+  request.plan = plan;
   if (verify_only) {
     request.plan.budget.reset();  // a preset's is meant for timing
   }
@@ -47,8 +51,25 @@ Result<RunSummary> execute(const RunOptions& options, bool verify_only, LiveTabl
   TOUCHSTONE_TRY(check_engines(request.plan, request.installation));
   request.results = options.results;
   request.resume = options.resume;
+  request.several = options.several;
   request.verify_only = verify_only;
   return run_plan(request, table);
+}
+
+PlansOutcome each_plan(const RunOptions& options, const std::vector<Plan>& plans,
+                       const std::function<int(const Plan&)>& act) {
+  PlansOutcome outcome;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (options.several && verbosity_of(options) == Verbosity::kTable) {
+      fmt::print("{}{} ({} of {})\n", i == 0 ? "" : "\n", plans[i].model, i + 1, plans.size());
+    }
+    const int code = act(plans[i]);
+    if (code == kInterruptedExit || (code == kUsageError && i == 0)) {
+      return {code, true};
+    }
+    outcome.code = std::max(outcome.code, code);
+  }
+  return outcome;
 }
 
 }  // namespace touchstone

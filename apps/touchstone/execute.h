@@ -2,7 +2,9 @@
 // What `run` and `verify` share: their flags, and running the plan that these make.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "commands.h"
 #include "live_table.h"
@@ -15,6 +17,7 @@ struct RunOptions {
   std::string results;
   std::string home;
   bool resume = false, quiet = false, json_lines = false;
+  bool several = false;  // plans of one preset go into the same results
 };
 
 /// Adds the flags that both take.
@@ -22,8 +25,18 @@ void add_common(CLI::App& command, RunOptions& options);
 
 Verbosity verbosity_of(const RunOptions& options);
 
-/// Makes the plan and runs it. Names of engines and modes are checked before the model is read.
-/// Errors: as of PlanOptions::plan, resolve_engine and run_plan.
-Result<RunSummary> execute(const RunOptions& options, bool verify_only, LiveTable& table);
+/// Runs one of the plans that the flags make. Names of engines and modes are checked before the model is
+/// read. Errors: as of resolve_engine and run_plan.
+Result<RunSummary> execute(const RunOptions& options, const Plan& plan, bool verify_only, LiveTable& table);
+
+struct PlansOutcome {
+  int code = 0;          // the highest exit code
+  bool stopped = false;  // before the last plan was done
+};
+
+/// One model after the other; what goes wrong with one does not keep the others from running, unless it is an
+/// interruption or the first one's wrong usage, which is most likely the flags'.
+PlansOutcome each_plan(const RunOptions& options, const std::vector<Plan>& plans,
+                       const std::function<int(const Plan&)>& act);
 
 }  // namespace touchstone

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan_options.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "usage.h"
@@ -8,7 +10,9 @@
 namespace touchstone {
 
 void PlanOptions::add_to(CLI::App& command, bool timing) {
-  command.add_option("MODEL", model, "A zoo name (`touchstone models`) or the path of an .onnx file");
+  command.add_option(
+      "MODEL", model,
+      "A zoo name (`touchstone models`), or the path of an .onnx file or a checkpoint's folder");
   command.add_option("--engines", engines, "NAME[==VERSION][:MODE], separated by commas")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -29,7 +33,9 @@ void PlanOptions::add_to(CLI::App& command, bool timing) {
   command.add_option("--option", options, "An engine's own option: ENGINE.KEY=VALUE")
       ->allow_extra_args(false);
   CLI::Option* known =
-      command.add_option("--preset", preset, "A known plan: five-engines")->check(one_of(preset_names()));
+      command
+          .add_option("--preset", preset, fmt::format("A known plan: {}", fmt::join(preset_names(), ", ")))
+          ->check(one_of(preset_names()));
   command.add_option("--profile", profile, "Of a preset: quick or full")->check(one_of({"quick", "full"}));
   command.add_option("--plan", plan_file, "A plan file in TOML (docs/guide.md)")->excludes(known);
   command.add_option("--timeout", timeout, "The longest wait for one answer of an engine: 5m");
@@ -39,6 +45,7 @@ void PlanOptions::add_to(CLI::App& command, bool timing) {
     command.add_option("--precision-target", target, "Half-width of a cell's interval ÷ its median: 2%");
     command.add_option("--budget", budget, "For the whole run: 10m");
     command.add_option("--launches", launches, "Processes per engine, for the interval across launches");
+    command.add_option("--items", items, "Rows, images, of which the answer says how long all take: 1000");
     command.add_option("--baseline", baseline, "The column that the others are compared with");
   }
 }
@@ -71,31 +78,32 @@ void PlanOptions::apply_axes(Plan& plan) const {
   plan.columns = std::move(columns);
 }
 
-Result<Plan> PlanOptions::plan() const {
-  Plan plan;
-  if (!preset.empty()) {
-    TOUCHSTONE_ASSIGN(plan, preset_plan(preset, profile));
-  } else if (!profile.empty()) {
+Result<std::vector<Plan>> PlanOptions::base() const {
+  if (preset.empty() && !profile.empty()) {
     return fail(Reason::kUsage, "--profile goes with --preset");
   }
-  if (!plan_file.empty()) {
-    TOUCHSTONE_ASSIGN(plan, read_plan(plan_file));
+  std::vector<Plan> plans(1);
+  if (!preset.empty()) {
+    TOUCHSTONE_ASSIGN(plans, preset_plans(preset, profile));
+  } else if (!plan_file.empty()) {
+    TOUCHSTONE_ASSIGN(plans, read_plans(plan_file));
   }
   if (!model.empty()) {
-    plan.model = model;
+    const auto part =
+        std::find_if(plans.begin(), plans.end(), [&](const Plan& plan) { return plan.model == model; });
+    Plan only = part != plans.end() ? *part : plans.empty() ? Plan{} : plans.front();
+    only.model = model;
+    plans = {std::move(only)};
   }
-  if (plan.model.empty()) {
+  if (plans.empty() || plans.front().model.empty()) {
     return fail(Reason::kUsage,
-                "which model? Give a zoo name (`touchstone models`) or the path of an .onnx file");
+                "which model? Give a zoo name (`touchstone models`), the path of an .onnx file or of a "
+                "checkpoint's folder");
   }
-  if (!engines.empty()) {
-    plan.engines.clear();
-    plan.columns.clear();
-    for (const std::string& engine : engines) {
-      TOUCHSTONE_ASSIGN(EngineSelector selector, parse_engine_selector(engine));
-      plan.engines.push_back(std::move(selector));
-    }
-  }
+  return plans;
+}
+
+Result<void> PlanOptions::apply_dimensions(Plan& plan) const {
   if (!batch.empty()) {
     TOUCHSTONE_ASSIGN(plan.dimensions["batch"], parse_axis("--batch", batch));
   }
@@ -110,15 +118,10 @@ Result<Plan> PlanOptions::plan() const {
     const std::string name = entry.substr(0, equals);
     TOUCHSTONE_ASSIGN(plan.dimensions[name], parse_axis("--dims " + name, entry.substr(equals + 1)));
   }
-  for (const std::string& entry : options) {
-    const std::size_t dot = entry.find('.');
-    const std::size_t equals = entry.find('=');
-    if (dot == std::string::npos || equals == std::string::npos || equals < dot) {
-      return fail(Reason::kUsage, "--option: '{}' should be ENGINE.KEY=VALUE", entry);
-    }
-    plan.options[entry.substr(0, dot)][entry.substr(dot + 1, equals - dot - 1)] = entry.substr(equals + 1);
-  }
-  apply_axes(plan);
+  return {};
+}
+
+Result<void> PlanOptions::apply_limits(Plan& plan) const {
   if (!target.empty()) {
     TOUCHSTONE_ASSIGN(plan.precision_target, parse_fraction("--precision-target", target));
   }
@@ -136,6 +139,33 @@ Result<Plan> PlanOptions::plan() const {
   if (plan.launches < 1 || plan.launches > 100) {
     return fail(Reason::kUsage, "--launches: {} is not from 1 to 100", plan.launches);
   }
+  if (items && *items < 1) {
+    return fail(Reason::kUsage, "--items: {} should be 1 or more", *items);
+  }
+  plan.items = items ? items : plan.items;
+  return {};
+}
+
+Result<Plan> PlanOptions::with_flags(Plan plan) const {
+  if (!engines.empty()) {
+    plan.engines.clear();
+    plan.columns.clear();
+    for (const std::string& engine : engines) {
+      TOUCHSTONE_ASSIGN(EngineSelector selector, parse_engine_selector(engine));
+      plan.engines.push_back(std::move(selector));
+    }
+  }
+  TOUCHSTONE_TRY(apply_dimensions(plan));
+  for (const std::string& entry : options) {
+    const std::size_t dot = entry.find('.');
+    const std::size_t equals = entry.find('=');
+    if (dot == std::string::npos || equals == std::string::npos || equals < dot) {
+      return fail(Reason::kUsage, "--option: '{}' should be ENGINE.KEY=VALUE", entry);
+    }
+    plan.options[entry.substr(0, dot)][entry.substr(dot + 1, equals - dot - 1)] = entry.substr(equals + 1);
+  }
+  apply_axes(plan);
+  TOUCHSTONE_TRY(apply_limits(plan));
   plan.baseline = baseline.empty() ? plan.baseline : baseline;
   if (plan.engines.empty() && plan.columns.empty()) {
     plan.engines = {{"onnxruntime", "", ""},
@@ -144,6 +174,14 @@ Result<Plan> PlanOptions::plan() const {
                     {"pytorch", "", "torchscript"}};
   }
   return plan;
+}
+
+Result<std::vector<Plan>> PlanOptions::plans() const {
+  TOUCHSTONE_ASSIGN(std::vector<Plan> plans, base());
+  for (Plan& plan : plans) {
+    TOUCHSTONE_ASSIGN(plan, with_flags(std::move(plan)));
+  }
+  return plans;
 }
 
 }  // namespace touchstone

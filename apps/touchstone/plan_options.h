@@ -16,12 +16,18 @@ struct PlanOptions {
   std::vector<int> threads;
   std::optional<std::uint64_t> seed;
   std::optional<int> launches;
+  std::optional<std::int64_t> items;
 
   void add_to(CLI::App& command, bool timing);
-  /// Flags win over the plan file or the preset. Errors: usage.
-  Result<Plan> plan() const;
+  /// One plan a model, in the order in which they run. Flags win over the plan file or the preset; a MODEL
+  /// beside a preset of several models takes that one's part. Errors: usage.
+  Result<std::vector<Plan>> plans() const;
 
  private:
+  Result<std::vector<Plan>> base() const;
+  Result<void> apply_dimensions(Plan& plan) const;
+  Result<void> apply_limits(Plan& plan) const;
+  Result<Plan> with_flags(Plan plan) const;
   void apply_axes(Plan& plan) const;
 };
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -28,9 +29,17 @@ Result<void> write_view(const std::string& path, const std::string& text) {
   return {};
 }
 
+std::string stem_of(const std::string& results) {
+  return results.ends_with(".db") ? results.substr(0, results.size() - 3) : results;
+}
+
 // The files beside the results: the article's tables and a CSV.
-Result<std::vector<std::string>> write_views(const std::string& results, const RunData& data) {
-  const std::string stem = results.ends_with(".db") ? results.substr(0, results.size() - 3) : results;
+Result<std::vector<std::string>> write_views(const RunOptions& options, const RunData& data) {
+  const std::string& results = options.results;
+  std::string stem = stem_of(results);
+  if (options.several) {
+    stem += "-" + std::filesystem::path(data.run.model).stem().string();
+  }
   TOUCHSTONE_TRY(write_view(stem + ".csv", render_csv(data)));
   TOUCHSTONE_TRY(write_view(stem + ".md", render_article(data)));
   return std::vector<std::string>{results, stem + ".csv", stem + ".md"};
@@ -84,7 +93,7 @@ int conclude(const RunOptions& options, const RunSummary& summary) {
   if (!data) {
     return report(data.error());
   }
-  const auto files = write_views(options.results, *data);
+  const auto files = write_views(options, *data);
   if (!files) {
     return report(files.error());
   }
@@ -99,14 +108,45 @@ int conclude(const RunOptions& options, const RunSummary& summary) {
   return kDone;
 }
 
-int run(const RunOptions& options) {
+int run_one(const RunOptions& options, const Plan& plan) {
   LiveTable table(verbosity_of(options));
-  const auto summary = execute(options, false, table);
+  const auto summary = execute(options, plan, false, table);
   if (!summary) {
     return report(summary.error());
   }
   table.finish(summary->view);
   return conclude(options, *summary);
+}
+
+// The page over all models of a preset.
+int write_averages(const RunOptions& options) {
+  const auto runs = load_latest_runs(options.results);
+  if (!runs) {
+    return report(runs.error());
+  }
+  const std::string page = render_averages(*runs);
+  const std::string path = stem_of(options.results) + "-averages.md";
+  if (const auto written = write_view(path, page); !written) {
+    return report(written.error());
+  }
+  if (!options.quiet && !options.json_lines) {
+    fmt::print("\n{}\nwritten: {}\n", page, path);
+  }
+  return kDone;
+}
+
+int run(RunOptions options) {
+  const auto plans = options.plan.plans();
+  if (!plans) {
+    return report(plans.error());
+  }
+  options.several = plans->size() > 1;
+  const PlansOutcome outcome =
+      each_plan(options, *plans, [&](const Plan& plan) { return run_one(options, plan); });
+  if (!options.several || outcome.stopped) {
+    return outcome.code;
+  }
+  return std::max(outcome.code, write_averages(options));
 }
 
 }  // namespace

@@ -22,6 +22,8 @@ const std::map<std::string, View>& views() {
   return kViews;
 }
 
+constexpr const char* kAverages = "averages";  // over all models of the file, not of one run
+
 struct ViewOptions {
   std::string results, format = "csv", output;
   std::optional<std::int64_t> run;
@@ -32,21 +34,27 @@ void add_source(CLI::App& command, ViewOptions& options) {
   command.add_option("--run", options.run, "Another run than the newest, by its number");
 }
 
-int print(const ViewOptions& options, View view) {
-  const auto data = options.run ? load_run(options.results, *options.run) : load_latest_run(options.results);
-  if (!data) {
-    return report(data.error());
-  }
+int write(const ViewOptions& options, const std::string& text) {
   if (options.output.empty()) {
-    fmt::print("{}", view(*data));
+    fmt::print("{}", text);
     return kDone;
   }
   std::ofstream file(options.output, std::ios::trunc);
-  file << view(*data);
+  file << text;
   if (!file.flush()) {
     return report({Reason::kStorage, options.output + ": cannot be written"});
   }
   return kDone;
+}
+
+int print(const ViewOptions& options, View view) {
+  const auto data = options.run ? load_run(options.results, *options.run) : load_latest_run(options.results);
+  return data ? write(options, view(*data)) : report(data.error());
+}
+
+int print_averages(const ViewOptions& options) {
+  const auto runs = load_latest_runs(options.results);
+  return runs ? write(options, render_averages(*runs)) : report(runs.error());
 }
 
 std::string table_and_answer(const RunData& data) {
@@ -67,12 +75,18 @@ void add_export(CLI::App& app, Action& action) {
   auto options = std::make_shared<ViewOptions>();
   CLI::App* command = app.add_subcommand("export", "A run of a results file in another format");
   add_source(*command, *options);
-  command->add_option("--format", options->format, "csv, json, markdown or article")
-      ->check(one_of({"csv", "json", "markdown", "article"}))
+  command
+      ->add_option("--format", options->format,
+                   "csv, json, markdown, article, or averages over all models of the file")
+      ->check(one_of({"csv", "json", "markdown", "article", kAverages}))
       ->capture_default_str();
   command->add_option("-o,--output", options->output, "The file to write; default: standard output");
-  command->callback(
-      [options, &action] { action = [options] { return print(*options, views().at(options->format)); }; });
+  command->callback([options, &action] {
+    action = [options] {
+      return options->format == kAverages ? print_averages(*options)
+                                          : print(*options, views().at(options->format));
+    };
+  });
 }
 
 }  // namespace touchstone

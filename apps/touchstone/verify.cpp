@@ -55,18 +55,9 @@ int judge(const RunData& data, bool quiet) {
   return differs ? kDifferent : kDone;
 }
 
-int verify(RunOptions options) {
-  std::unique_ptr<TemporaryFolder> folder;
-  if (options.results.empty()) {
-    folder = std::make_unique<TemporaryFolder>();
-    if (folder->path.empty()) {
-      return report(
-          {Reason::kStorage, "no temporary folder can be made; set TMPDIR, or name a file with -o"});
-    }
-    options.results = folder->path + "/verify.db";
-  }
+int verify_one(const RunOptions& options, const Plan& plan) {
   LiveTable table(verbosity_of(options));
-  const auto summary = execute(options, true, table);
+  const auto summary = execute(options, plan, true, table);
   if (!summary) {
     return report(summary.error());
   }
@@ -83,6 +74,24 @@ int verify(RunOptions options) {
     fmt::print("\n{}", render_answer(*data));
   }
   return judge(*data, quiet);
+}
+
+int verify(RunOptions options) {
+  const auto plans = options.plan.plans();
+  if (!plans) {
+    return report(plans.error());
+  }
+  std::unique_ptr<TemporaryFolder> folder;
+  if (options.results.empty()) {
+    folder = std::make_unique<TemporaryFolder>();
+    if (folder->path.empty()) {
+      return report(
+          {Reason::kStorage, "no temporary folder can be made; set TMPDIR, or name a file with -o"});
+    }
+    options.results = folder->path + "/verify.db";
+  }
+  options.several = plans->size() > 1;
+  return each_plan(options, *plans, [&](const Plan& plan) { return verify_one(options, plan); }).code;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <fstream>
 #include <string>
 
@@ -15,6 +16,8 @@ namespace touchstone {
 namespace {
 
 constexpr std::chrono::milliseconds kPeriod(100);
+// Below this share of the machine's memory it is full: a tenth of a second later it may be swapping.
+constexpr double kFullShare = 0.02;
 
 std::uint64_t number_in(const std::string& path) {
   std::uint64_t value = 0;
@@ -45,9 +48,25 @@ std::uint64_t usable_memory() {
   return usable;
 }
 
+std::uint64_t available_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string key;
+  std::uint64_t kilobytes = 0;
+  for (std::string unit; file >> key >> kilobytes; std::getline(file, unit)) {
+    if (key == "MemAvailable:") {
+      return kilobytes * 1024;
+    }
+  }
+  return UINT64_MAX;
+}
+
+MemoryWatch::MemoryWatch(std::function<std::uint64_t()> available) : available_(std::move(available)) {}
+
 void MemoryWatch::add(pid_t pid, std::uint64_t limit) {
   const std::scoped_lock lock(mutex_);
   limits_[pid] = limit;
+  std::erase(order_, pid);
+  order_.push_back(pid);
   killed_.erase(pid);
   if (!thread_.joinable()) {
     thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
@@ -57,20 +76,33 @@ void MemoryWatch::add(pid_t pid, std::uint64_t limit) {
 void MemoryWatch::forget(pid_t pid) {
   const std::scoped_lock lock(mutex_);
   limits_.erase(pid);
+  std::erase(order_, pid);
 }
 
-bool MemoryWatch::killed(pid_t pid) const {
+std::optional<MemoryWatch::Cause> MemoryWatch::killed(pid_t pid) const {
   const std::scoped_lock lock(mutex_);
-  return killed_.contains(pid);
+  const auto found = killed_.find(pid);
+  return found == killed_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void MemoryWatch::end(pid_t pid, Cause cause) {
+  killed_.emplace(pid, cause);
+  kill(pid, SIGKILL);
 }
 
 void MemoryWatch::look() {
   const std::scoped_lock lock(mutex_);
   for (const auto& [pid, limit] : limits_) {
     if (!killed_.contains(pid) && resident_bytes(pid) > limit) {
-      killed_.insert(pid);
-      kill(pid, SIGKILL);
+      end(pid, Cause::kOwnLimit);
     }
+  }
+  // One at a time: the memory of one that was killed is free only when it is forgotten.
+  const bool ending =
+      std::any_of(order_.begin(), order_.end(), [&](pid_t pid) { return killed_.contains(pid); });
+  if (!ending && !order_.empty() &&
+      static_cast<double>(available_()) < kFullShare * static_cast<double>(usable_memory())) {
+    end(order_.back(), Cause::kMachineFull);
   }
 }
 

@@ -2,10 +2,7 @@
 #include "bench/plan.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
-
-#include "base/text.h"
 
 namespace touchstone {
 namespace {
@@ -33,13 +30,6 @@ bool varies_within_engine(const Column& column, const std::vector<Column>& among
   return std::any_of(among.begin(), among.end(), [&](const Column& other) {
     return other.engine.engine == column.engine.engine && other.*member != column.*member;
   });
-}
-
-Column five_engines_column(std::string engine, std::string mode, std::string shape_mode) {
-  Column column;
-  column.engine = {std::move(engine), "", std::move(mode)};
-  column.shape_mode = std::move(shape_mode);
-  return column;
 }
 
 }  // namespace
@@ -87,35 +77,6 @@ std::string column_label(const Column& column, const std::vector<Column>& among)
   return label;
 }
 
-std::vector<std::string> preset_names() {
-  return {"five-engines"};
-}
-
-Result<Plan> preset_plan(std::string_view name, std::string_view profile) {
-  if (name != "five-engines") {
-    return fail(Reason::kUsage, "there is no preset '{}'{}; known: five-engines", name,
-                did_you_mean(name, preset_names()));
-  }
-  // The CPU half of the published comparison of five engines on bert-base-chinese.
-  Plan plan;
-  plan.model = "bert-base-chinese";
-  plan.columns = {
-      five_engines_column("onnxruntime", "", "dynamic"), five_engines_column("openvino", "", "fixed"),
-      five_engines_column("openvino", "", "dynamic"), five_engines_column("pytorch", "eager", "dynamic"),
-      five_engines_column("pytorch", "torchscript", "dynamic")};
-  if (profile == "quick") {
-    plan.dimensions = {{"batch", {1, 4}}, {"seq", {8, 32}}};
-    plan.precision_target = 0.05;
-    plan.budget = std::chrono::seconds(50);
-  } else if (profile == "full" || profile.empty()) {
-    plan.dimensions = {{"batch", {1, 2, 4, 8, 16, 32, 64, 128}}, {"seq", {8, 16, 32, 64}}};
-    plan.budget = std::chrono::minutes(25);
-  } else {
-    return fail(Reason::kUsage, "there is no profile '{}'; known: quick, full", profile);
-  }
-  return plan;
-}
-
 std::string canonical_plan(const Plan& plan) {
   nlohmann::json json;
   json["model"] = plan.model;
@@ -125,6 +86,9 @@ std::string canonical_plan(const Plan& plan) {
   json["baseline"] = plan.baseline;
   json["memory_limit"] = plan.memory_limit;
   json["dimensions"] = plan.dimensions;
+  if (plan.items) {
+    json["items"] = *plan.items;
+  }
   json["options"] = plan.options;
   const auto selector = [](const EngineSelector& engine) { return selector_label(engine, true); };
   json["engines"] = nlohmann::json::array();

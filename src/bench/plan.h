@@ -42,7 +42,7 @@ std::string column_label(const Column& column, const std::vector<Column>& among)
 using DimensionValues = std::map<std::string, std::int64_t>;
 
 struct Plan {
-  std::string model;  // a zoo name or the path of an .onnx file
+  std::string model;  // a zoo name, the path of an .onnx file or of a checkpoint's folder
   std::vector<EngineSelector> engines;
   std::vector<std::string> shape_modes = {"dynamic"};  // engines that know no `fixed` mode get `dynamic` only
   std::vector<std::string> devices = {"cpu"};
@@ -58,16 +58,19 @@ struct Plan {
   std::chrono::nanoseconds cell_timeout = std::chrono::minutes(5);  // longest wait for one answer of a worker
   std::uint64_t memory_limit = 0;  // bytes per worker; 0: 90 % of what the machine has
   std::uint64_t seed = 1;
-  int launches = 1;      // processes per column for the across-launch interval
-  std::string baseline;  // a column label; empty: the first column
+  std::optional<std::int64_t> items;  // rows for which the answer gives the time of all: a thousand images
+  int launches = 1;                   // processes per column for the across-launch interval
+  std::string baseline;               // a column label; empty: the first column
 };
 
-/// Reads a plan file (TOML, the axes of Plan by the names of the command line's flags).
-/// Errors: usage, with file and line; unknown keys are errors with the nearest known name.
-Result<Plan> read_plan(const std::string& path);
+/// Reads a plan file (TOML, the axes of Plan by the names of the command line's flags): one plan for each of
+/// its models, in their order; its model is empty where the file names none. Errors: usage, with file and
+/// line; unknown keys are errors with the nearest known name.
+Result<std::vector<Plan>> read_plans(const std::string& path);
 
-/// `five-engines`, ...: fills model-independent axes. Errors: usage, unknown name.
-Result<Plan> preset_plan(std::string_view name, std::string_view profile);
+/// `five-engines`, ...: one plan a model, in the order in which they run. Profiles are quick and full (or
+/// empty). Errors: usage, unknown name.
+Result<std::vector<Plan>> preset_plans(std::string_view name, std::string_view profile);
 std::vector<std::string> preset_names();
 
 /// A text that is the same for plans that measure the same cells in the same way; its hash names a run for

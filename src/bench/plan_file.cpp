@@ -121,6 +121,15 @@ Result<void> read_seed(const Place& place, Plan& plan) {
   return {};
 }
 
+Result<void> read_items(const Place& place, Plan& plan) {
+  const auto value = place.node.value_exact<std::int64_t>();
+  if (!value || *value < 1) {
+    return wrong(place, "items", "a whole number of 1 or more");
+  }
+  plan.items = *value;
+  return {};
+}
+
 Result<void> read_launches(const Place& place, Plan& plan) {
   const auto value = place.node.value_exact<std::int64_t>();
   if (!value || *value < 1 || *value > 100) {
@@ -156,7 +165,6 @@ Reader dimension_field(std::string key) {
 const std::map<std::string, Reader>& readers() {
   const auto plain = [](std::string_view, const std::string& text) -> Result<std::string> { return text; };
   static const std::map<std::string, Reader> kReaders = {
-      {"model", text_field("model", &Plan::model, plain)},
       {"baseline", text_field("baseline", &Plan::baseline, plain)},
       {"engines", read_engines},
       {"shape-mode", list_field("shape-mode", &Plan::shape_modes)},
@@ -168,6 +176,7 @@ const std::map<std::string, Reader>& readers() {
       {"dims", read_dimensions},
       {"options", read_options},
       {"seed", read_seed},
+      {"items", read_items},
       {"launches", read_launches},
       {"precision-target", text_field("precision-target", &Plan::precision_target, parse_fraction)},
       {"budget", text_field("budget", &Plan::budget, parse_duration)},
@@ -179,7 +188,7 @@ const std::map<std::string, Reader>& readers() {
 
 }  // namespace
 
-Result<Plan> read_plan(const std::string& path) {
+Result<std::vector<Plan>> read_plans(const std::string& path) {
   toml::table table;
   try {
     table = toml::parse_file(path);
@@ -187,11 +196,16 @@ Result<Plan> read_plan(const std::string& path) {
     return fail(Reason::kUsage, "{}:{}: {}", path, error.source().begin.line, error.description());
   }
   Plan plan;
+  std::vector<std::string> models = {""};  // the command line may still name one
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
+    if (name == "model") {
+      TOUCHSTONE_ASSIGN(models, texts_of({path, node}, name));
+      continue;
+    }
     const auto reader = readers().find(name);
     if (reader == readers().end()) {
-      std::vector<std::string> known;
+      std::vector<std::string> known = {"model"};
       for (const auto& entry : readers()) {
         known.push_back(entry.first);
       }
@@ -200,7 +214,12 @@ Result<Plan> read_plan(const std::string& path) {
     }
     TOUCHSTONE_TRY(reader->second({path, node}, plan));
   }
-  return plan;
+  std::vector<Plan> plans;
+  for (std::string& model : models) {
+    plan.model = std::move(model);
+    plans.push_back(plan);
+  }
+  return plans;
 }
 
 }  // namespace touchstone

@@ -218,15 +218,17 @@ Result<void> Run::set_up_record() {
     TOUCHSTONE_ASSIGN(const auto runs, store_.runs());
     const auto same = std::find_if(runs.rbegin(), runs.rend(),
                                    [&](const RunRecord& run) { return run.plan_hash == record_.plan_hash; });
-    if (same == runs.rend()) {
+    if (same == runs.rend() && !request_.several) {
       return fail(Reason::kUsage,
                   "--resume: {} holds no run of this plan on this model; run it without --resume",
                   store_.path());
     }
-    record_.id = same->id;
-    record_.phases_ns = same->phases_ns;
-    earlier_ = std::chrono::nanoseconds(same->elapsed_ns);
-    TOUCHSTONE_ASSIGN(earlier, store_.cells(same->id));
+    if (same != runs.rend()) {
+      record_.id = same->id;
+      record_.phases_ns = same->phases_ns;
+      earlier_ = std::chrono::nanoseconds(same->elapsed_ns);
+      TOUCHSTONE_ASSIGN(earlier, store_.cells(same->id));
+    }
   }
   TOUCHSTONE_TRY(store_.begin());
   TOUCHSTONE_TRY(store_.put_run(record_));

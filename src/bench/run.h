@@ -63,6 +63,7 @@ struct RunRequest {
   Installation installation;
   std::string results;  // path of the SQLite file
   bool resume = false;
+  bool several = false;      // one of several plans: with `resume`, one that was not begun yet is begun
   bool verify_only = false;  // prove, do not time
 };
 

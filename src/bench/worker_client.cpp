@@ -52,9 +52,7 @@ std::string log_tail(const std::string& path, std::size_t lines) {
 
 WorkerClient::WorkerClient(const WorkerLaunch& launch, MemoryWatch& watch, Process process, Channel channel)
     : launch_(launch), watch_(watch), process_(std::move(process)), channel_(std::move(channel)) {
-  if (launch_.memory_limit > 0) {
-    watch_.add(process_.pid(), launch_.memory_limit);
-  }
+  watch_.add(process_.pid(), launch_.memory_limit > 0 ? launch_.memory_limit : UINT64_MAX);
 }
 
 WorkerClient::~WorkerClient() {
@@ -159,7 +157,14 @@ Error WorkerClient::bury(const Error& cause) {
   }
   const pid_t pid = process_.pid();
   end_ = cause.reason == Reason::kProtocol ? process_.kill() : process_.wait_or_kill(kDeathWaitMs);
-  if (launch_.memory_limit > 0 && watch_.killed(pid)) {
+  const auto killed = watch_.killed(pid);
+  if (killed == MemoryWatch::Cause::kMachineFull) {
+    return {Reason::kOutOfMemory, fmt::format("{}: the machine's memory ran out while this process, the last "
+                                              "of several, was loaded; run fewer engines at once, "
+                                              "with --engines",
+                                              launch_.name)};
+  }
+  if (killed) {
     return {Reason::kOutOfMemory,
             fmt::format("{}: used more than its limit of {} bytes of memory; --memory-limit allows more",
                         launch_.name, launch_.memory_limit)};

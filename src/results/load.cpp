@@ -26,6 +26,28 @@ Result<RunData> load_latest_run(const std::string& path) {
   return load(store, runs.back());
 }
 
+Result<std::vector<RunData>> load_latest_runs(const std::string& path) {
+  TOUCHSTONE_ASSIGN(const Store store, Store::open_for_reading(path));
+  TOUCHSTONE_ASSIGN(const auto runs, store.runs());
+  std::map<std::string, std::int64_t> newest;
+  for (const RunRecord& run : runs) {
+    if (run.kind == "run") {
+      newest[run.model] = run.id;
+    }
+  }
+  std::vector<RunData> all;
+  for (const RunRecord& run : runs) {
+    if (const auto found = newest.find(run.model); found != newest.end() && found->second == run.id) {
+      TOUCHSTONE_ASSIGN(RunData data, load(store, run));
+      all.push_back(std::move(data));
+    }
+  }
+  if (all.empty()) {
+    return fail(Reason::kStorage, "{}: holds no timed run yet", path);
+  }
+  return all;
+}
+
 Result<RunData> load_run(const std::string& path, std::int64_t id) {
   TOUCHSTONE_ASSIGN(const Store store, Store::open_for_reading(path));
   TOUCHSTONE_ASSIGN(const auto runs, store.runs());

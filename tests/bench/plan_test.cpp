@@ -67,7 +67,7 @@ TEST_CASE("durations_sizes_and_fractions_take_the_usual_units") {
 }
 
 TEST_CASE("plan_files_take_the_axes_of_the_command_line") {
-  const auto plan = read_plan(plan_file(R"(
+  const auto plans = read_plans(plan_file(R"(
 model = "bert-tiny"
 engines = ["onnxruntime", "pytorch:eager"]
 batch = [1, 2]
@@ -75,29 +75,43 @@ seq = "8..32"
 budget = "2m"
 precision-target = "3%"
 seed = 7
+items = 100
 [dims]
 width = 64
 [options.openvino]
 streams = "1"
 )"));
-  REQUIRE(plan);
-  CHECK(plan->model == "bert-tiny");
-  CHECK(plan->engines.size() == 2);
-  CHECK(plan->dimensions.at("seq") == std::vector<std::int64_t>{8, 16, 32});
-  CHECK(plan->dimensions.at("width") == std::vector<std::int64_t>{64});
-  CHECK(plan->options.at("openvino").at("streams") == "1");
-  CHECK(plan->seed == 7);
+  REQUIRE(plans);
+  REQUIRE(plans->size() == 1);
+  const Plan& plan = plans->front();
+  CHECK(plan.model == "bert-tiny");
+  CHECK(plan.engines.size() == 2);
+  CHECK(plan.dimensions.at("seq") == std::vector<std::int64_t>{8, 16, 32});
+  CHECK(plan.dimensions.at("width") == std::vector<std::int64_t>{64});
+  CHECK(plan.options.at("openvino").at("streams") == "1");
+  CHECK(plan.seed == 7);
+  CHECK(plan.items == 100);
+}
+
+TEST_CASE("a_plan_file_of_several_models_is_a_plan_for_each") {
+  const auto plans = read_plans(plan_file("model = [\"gpt2\", \"distilgpt2\"]\nbatch = 2\n"));
+  REQUIRE(plans);
+  REQUIRE(plans->size() == 2);
+  CHECK(plans->front().model == "gpt2");
+  CHECK(plans->back().model == "distilgpt2");
+  CHECK(plans->back().dimensions.at("batch") == std::vector<std::int64_t>{2});
+  CHECK(read_plans(plan_file("batch = 2\n"))->front().model.empty());
 }
 
 TEST_CASE("a_wrong_plan_file_names_the_line_and_the_nearest_key") {
-  const auto misspelt = read_plan(plan_file("model = \"x\"\nbatsh = [1]\n"));
+  const auto misspelt = read_plans(plan_file("model = \"x\"\nbatsh = [1]\n"));
   REQUIRE_FALSE(misspelt);
   CHECK(misspelt.error().message.find(":2: unknown key 'batsh', did you mean 'batch'?") != std::string::npos);
-  const auto zero = read_plan(plan_file("batch = [1, 0]\n"));
+  const auto zero = read_plans(plan_file("batch = [1, 0]\n"));
   REQUIRE_FALSE(zero);
   CHECK(zero.error().message.find(":1:") != std::string::npos);
-  CHECK_FALSE(read_plan(plan_file("batch = [1")));
-  CHECK_FALSE(read_plan("/nonexistent/plan.toml"));
+  CHECK_FALSE(read_plans(plan_file("batch = [1")));
+  CHECK_FALSE(read_plans("/nonexistent/plan.toml"));
 }
 
 TEST_CASE("labels_say_no_more_than_tells_columns_apart") {
@@ -115,7 +129,7 @@ TEST_CASE("labels_say_no_more_than_tells_columns_apart") {
 }
 
 TEST_CASE("the_canonical_text_tells_different_measurements_apart_and_nothing_else") {
-  auto plan = *preset_plan("five-engines", "full");
+  auto plan = preset_plans("five-engines", "full")->front();
   const std::string before = canonical_plan(plan);
   plan.budget.reset();  // how long one is ready to wait does not change what is measured
   CHECK(canonical_plan(plan) == before);
@@ -124,6 +138,20 @@ TEST_CASE("the_canonical_text_tells_different_measurements_apart_and_nothing_els
 }
 
 TEST_CASE("an_unknown_preset_or_profile_is_a_usage_error") {
-  CHECK_FALSE(preset_plan("five-engine", "full"));
-  CHECK_FALSE(preset_plan("five-engines", "slow"));
+  CHECK_FALSE(preset_plans("five-engine", "full"));
+  CHECK_FALSE(preset_plans("five-engines", "slow"));
+}
+
+TEST_CASE("every_preset_has_a_quick_and_a_full_profile_of_the_same_models") {
+  for (const std::string& name : preset_names()) {
+    const auto quick = preset_plans(name, "quick");
+    const auto full = preset_plans(name, "full");
+    REQUIRE(quick);
+    REQUIRE(full);
+    REQUIRE(quick->size() == full->size());
+    for (std::size_t i = 0; i < quick->size(); ++i) {
+      CHECK((*quick)[i].model == (*full)[i].model);
+      CHECK(*(*quick)[i].budget < *(*full)[i].budget);
+    }
+  }
 }

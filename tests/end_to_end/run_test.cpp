@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "end_to_end/driver.h"
+#include "results/load.h"
 
 namespace touchstone {
 namespace {
@@ -177,6 +178,59 @@ TEST_CASE("a_run_compares_with_itself_as_all_the_same") {
   const CommandResult compared = shared_installation().touchstone({"compare", results, results});
   CHECK(compared.exit_code == 0);
   CHECK_MESSAGE(holds(compared.out, "2 cells in both"), compared.out);
+}
+
+namespace {
+
+// A plan file of bert-tiny, a model that does not exist, and a checkpoint.
+std::string plan_of_several() {
+  write_text(
+      shared_installation().work() + "/several.toml",
+      "model = [\"bert-tiny\", \"nonesuch\", \"" + std::string(TOUCHSTONE_TEST_DATA) +
+          "/checkpoints/gpt2\"]\n" +
+          "engines = [\"synthetic\"]\nbatch = 1\nseq = 8\nbudget = \"20s\"\nprecision-target = \"20%\"\n");
+  return "several.toml";
+}
+
+}  // namespace
+
+TEST_CASE("several_models_of_one_plan_run_one_after_the_other_whatever_becomes_of_one") {
+  const std::string results = fresh_results();
+  const std::string stem = shared_installation().work() + "/" + results.substr(0, results.size() - 3);
+  const CommandResult run =
+      shared_installation().touchstone({"run", "--plan", plan_of_several(), "-o", results});
+  CHECK(run.exit_code == 2);
+  CHECK_MESSAGE(holds(run.err, "nonesuch"), run.err);
+  CHECK_MESSAGE(holds(run.out, "gpt2 (3 of 3)"), run.out);
+  CHECK_MESSAGE(holds(run.out, "| mean over all cells | 2 |"), run.out);
+  for (const char* view : {"-bert-tiny.csv", "-gpt2.csv", "-averages.md"}) {
+    CHECK_MESSAGE(std::filesystem::exists(stem + view), view);
+  }
+  const CommandResult averages =
+      shared_installation().touchstone({"export", results, "--format", "averages"});
+  CHECK(averages.exit_code == 0);
+  CHECK_MESSAGE(holds(averages.out, "| bert-tiny | 1 |"), averages.out);
+}
+
+TEST_CASE("a_resumed_plan_of_several_begins_those_that_were_not_begun") {
+  const std::string results = fresh_results();
+  const std::string plan = plan_of_several();
+  REQUIRE(shared_installation().touchstone({"run", "bert-tiny", "--plan", plan, "-o", results}).exit_code ==
+          0);
+  const auto before = cell_of(results_of(results), "synthetic").median_ns;
+  const CommandResult run =
+      shared_installation().touchstone({"run", "--plan", plan, "-o", results, "--resume"});
+  CHECK_MESSAGE(holds(run.out, "gpt2 (3 of 3)"), run.out);
+  const auto runs = load_latest_runs(shared_installation().work() + "/" + results);
+  REQUIRE(runs);
+  REQUIRE(runs->size() == 2);
+  CHECK(cell_of(runs->front(), "synthetic").median_ns == before);
+}
+
+TEST_CASE("verify_takes_several_models_as_well") {
+  const CommandResult run = shared_installation().touchstone({"verify", "--plan", plan_of_several()});
+  CHECK(run.exit_code == 2);
+  CHECK_MESSAGE(holds(run.out, "gpt2"), run.out);
 }
 
 }  // namespace touchstone

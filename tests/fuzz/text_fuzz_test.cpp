@@ -116,7 +116,7 @@ TEST_CASE("spoilt_plans_and_tables_are_refused") {
   REQUIRE(!table.empty());
   for (int i = 0; i < 300; ++i) {
     write_text(folder / "plan.toml", spoilt(plan, random));
-    [[maybe_unused]] const auto read = read_plan(folder / "plan.toml");
+    [[maybe_unused]] const auto read = read_plans(folder / "plan.toml");
     write_text(folder / "table.csv", spoilt(table, random));
     [[maybe_unused]] const auto imported = read_published(folder / "table.csv");
   }

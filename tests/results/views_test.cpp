@@ -83,3 +83,69 @@ TEST_CASE("json_and_markdown_hold_every_cell") {
   CHECK(render_json(two_engines()).find("\"median_ns\": 1000000.0") != std::string::npos);
   CHECK(render_markdown(two_engines()).find("±1.0 %") != std::string::npos);
 }
+
+TEST_CASE("a_plan_with_items_has_the_time_of_all_of_them_at_the_quickest_batch") {
+  RunData data = two_engines();
+  data.run.plan = R"({"items": 1000})";
+  data.cells[3].median_ns = 4e6;  // openvino, batch 8: half a millisecond each
+  const std::string answer = render_answer(data);
+  CHECK_MESSAGE(
+      answer.find("1000 rows take 500 ms, 500 µs each, on openvino at batch 8.") != std::string::npos,
+      answer);
+}
+
+namespace {
+
+RunData pytorch_run(const std::string& model, double eager_ms, double script_ms) {
+  RunData data;
+  data.run.model = model;
+  data.run.plan = "{}";
+  std::int64_t id = 0;
+  for (const std::int64_t batch : {1, 2}) {
+    for (const auto& [column, ms] :
+         {std::pair{"pytorch:eager", eager_ms}, std::pair{"pytorch:torchscript", script_ms}}) {
+      CellRecord cell;
+      cell.id = ++id;
+      cell.column = column;
+      cell.batch = batch;
+      cell.sequence = 8;
+      cell.dimensions = {{"batch", batch}, {"seq", 8}};
+      cell.state = "done";
+      cell.median_ns = ms * 1e6 * static_cast<double>(batch);
+      data.cells.push_back(cell);
+    }
+  }
+  return data;
+}
+
+}  // namespace
+
+TEST_CASE("averages_take_only_the_cells_that_every_column_has") {
+  auto parent = pytorch_run("bert-base-cased", 40, 20);
+  auto distilled = pytorch_run("distilbert-base-cased", 20, 10);
+  distilled.cells[3].state = "na";
+  distilled.cells[3].median_ns.reset();
+  const std::string page = render_averages({distilled, parent});
+  CAPTURE(page);
+  CHECK(page.find("| model | cells | pytorch:eager | pytorch:torchscript |") != std::string::npos);
+  CHECK(page.find("| distilbert-base-cased | 1 | 20.0 | 10.0 |") != std::string::npos);
+  CHECK(page.find("| bert-base-cased | 2 | 60.0 | 30.0 |") != std::string::npos);
+  CHECK(page.find("| mean over all cells | 3 | 46.7 | 23.3 |") != std::string::npos);
+  CHECK(page.find("TorchScript is 2.00× as fast as eager (geometric mean of 3 cells, 2.00 to 2.00).") !=
+        std::string::npos);
+  CHECK(
+      page.find("distilbert-base-cased takes 0.50 of bert-base-cased's time (geometric mean of 3 cells).") !=
+      std::string::npos);
+}
+
+TEST_CASE("a_model_without_a_common_cell_has_no_average") {
+  auto run = pytorch_run("gpt2", 40, 20);
+  auto other = pytorch_run("ctrl", 40, 20);
+  for (CellRecord& cell : other.cells) {
+    if (cell.column == "pytorch:eager") {
+      cell.state = "na";
+    }
+  }
+  const std::string page = render_averages({run, other});
+  CHECK_MESSAGE(page.find("| ctrl | 0 | N/A | N/A |") != std::string::npos, page);
+}

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/text.h"
@@ -217,6 +219,26 @@ std::string agreement(const RunData& data) {
   return text;
 }
 
+// The plan's thousand images: the time of all of them at each batch's fastest column.
+std::string items_text(const RunData& data, const std::vector<const ShapeAnswer*>& timed) {
+  const auto plan = nlohmann::json::parse(data.run.plan, nullptr, false);
+  const std::int64_t items = plan.is_object() ? plan.value("items", std::int64_t{0}) : 0;
+  const CellRecord* best = nullptr;
+  const auto each = [](const CellRecord& cell) { return *cell.median_ns / static_cast<double>(cell.batch); };
+  for (const ShapeAnswer* answer : timed) {
+    if (answer->fastest->batch > 0 && (best == nullptr || each(*answer->fastest) < each(*best))) {
+      best = answer->fastest;
+    }
+  }
+  if (items < 1 || best == nullptr) {
+    return "";
+  }
+  return fmt::format(
+      "{} rows take {}, {} each, on {} at batch {}.\n", items,
+      human_time(std::chrono::nanoseconds(std::llround(each(*best) * static_cast<double>(items)))),
+      human_time(std::chrono::nanoseconds(std::llround(each(*best)))), best->column, best->batch);
+}
+
 }  // namespace
 
 std::string render_answer(const RunData& data) {
@@ -240,6 +262,7 @@ std::string render_answer(const RunData& data) {
   if (timed.empty() && data.run.kind == "run") {
     out += "No cell has a time.\n";
   }
+  out += items_text(data, timed);
   return out + agreement(data) + render_missing(data);
 }
 

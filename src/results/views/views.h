@@ -32,6 +32,10 @@ std::string render_markdown(const RunData& data);
 /// agree.
 std::string render_answer(const RunData& data);
 
+/// Several models: a row each with the mean time of every column over the cells that all of them have, the
+/// mean over all, how much faster TorchScript is than eager, and distilled models than their parents.
+std::string render_averages(const std::vector<RunData>& runs);
+
 /// A line for every reason why cells have no time, with its columns and shapes; wrong results apart.
 std::string render_missing(const RunData& data);
 
