@@ -12,11 +12,16 @@
 
 namespace touchstone {
 
+class Program;
+
 class Interpreter {
  public:
-  /// Checks that every operator is known and maps the weights. Errors: unsupported-operator naming operator
-  /// and node.
+  /// Checks that every operator is known, in inner graphs too, and maps the weights. Errors:
+  /// unsupported-operator naming operator and node.
   static Result<std::unique_ptr<Interpreter>> create(Graph graph, int threads);
+  ~Interpreter();
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
 
   /// Inputs by name; returns the graph's outputs in order. Errors: invalid-input with the node;
   /// out-of-memory.
@@ -25,14 +30,11 @@ class Interpreter {
   const Graph& graph() const { return graph_; }
 
  private:
-  explicit Interpreter(Graph graph) : graph_(std::move(graph)) {}
-  Result<Value> initial(const Constant& constant);
-  Result<void> run_node(const Node& node, std::map<std::string, Value>& values);
+  explicit Interpreter(Graph graph);
 
   Graph graph_;
   WeightMap weights_;
-  std::map<std::string, Value> constants_;
-  std::map<std::string, std::size_t> last_use_;  // value name -> index of the last node that reads it
+  std::unique_ptr<const Program> program_;
 };
 
 }  // namespace touchstone

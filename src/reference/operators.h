@@ -11,12 +11,27 @@
 
 namespace touchstone {
 
+using Outputs = Result<std::vector<Value>>;
+
+/// The graphs in a node's attributes, which If, Loop and Scan run. Both throw std::out_of_range where there
+/// is no such graph.
+class Bodies {
+ public:
+  virtual ~Bodies() = default;
+  virtual const Graph& graph(const std::string& attribute) const = 0;
+  /// `inputs` in the graph's order; it sees the values around the node too.
+  virtual Outputs run(const std::string& attribute, std::vector<Value> inputs) const = 0;
+};
+
 /// What an operator sees of its node.
 struct Call {
   const Node& node;
   int opset;
   std::span<const Value> inputs;
+  const Bodies& bodies;
 
+  /// The same call on other inputs, which must outlive it.
+  Call with(std::span<const Value> others) const { return Call{node, opset, others, bodies}; }
   bool has(std::size_t index) const { return index < inputs.size() && !inputs[index].absent(); }
   /// Throws std::out_of_range where the node has fewer inputs; the interpreter makes an error of it.
   const Value& input(std::size_t index) const;
@@ -34,7 +49,6 @@ struct Call {
   tl::unexpected<Error> wrong(const std::string& text) const;
 };
 
-using Outputs = Result<std::vector<Value>>;
 using Operator = Outputs (*)(const Call& call);
 using OperatorTable = std::map<std::string, Operator>;
 
@@ -53,6 +67,7 @@ const OperatorTable& reduce_operators();
 const OperatorTable& matrix_operators();
 const OperatorTable& normalization_operators();
 const OperatorTable& convolution_operators();
+const OperatorTable& control_operators();
 
 /// The operator of a node, or null.
 Operator find_operator(const Node& node);

@@ -15,7 +15,7 @@ Outputs variadic(const Call& call, Real real, Integer integer) {
   Value sum = call.input(0);
   for (std::size_t i = 1; i < call.inputs.size(); ++i) {
     const std::vector<Value> pair = {sum, call.input(i)};
-    auto next = binary(Call{call.node, call.opset, pair}, real, integer);
+    auto next = binary(call.with(pair), real, integer);
     if (!next) {
       return next;
     }
@@ -56,7 +56,7 @@ Outputs power(const Call& call) {
     const std::vector<Value> pair = {Value::reals(call.input(0).shape(), std::move(base)),
                                      Value::reals(call.input(1).shape(), std::move(exponent))};
     auto out = binary(
-        Call{call.node, call.opset, pair}, [](double x, double y) { return std::pow(x, y); }, integer_power);
+        call.with(pair), [](double x, double y) { return std::pow(x, y); }, integer_power);
     if (out && !call.input(0).real()) {
       const auto values = out->front().d();
       std::vector<std::int64_t> whole(values.begin(), values.end());

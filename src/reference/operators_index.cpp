@@ -270,7 +270,7 @@ Outputs compress(const Call& call) {
   node.name = call.node.name;
   node.op_type = call.node.op_type;
   node.attributes["axis"] = {static_cast<std::int64_t>(axis)};
-  return gather(Call{node, call.opset, inputs});
+  return gather(Call{node, call.opset, inputs, call.bodies});
 }
 
 Outputs reverse_sequence(const Call& call) {

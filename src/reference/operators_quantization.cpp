@@ -140,7 +140,7 @@ Outputs qlinear_matmul(const Call& call) {
     return product;
   }
   const std::vector<Value> inputs = {product->front(), call.input(6), call.input(7)};
-  return quantize(Call{call.node, call.opset, inputs});
+  return quantize(call.with(inputs));
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ Outputs reduce_log_sum_exp(const Call& call) {
   }
   std::vector<Value> inputs(call.inputs.begin(), call.inputs.end());
   inputs[0] = Value::reals(call.input(0).shape(), std::move(shifted), call.input(0).type());
-  auto out = reduce(Call{call.node, call.opset, inputs}, {0, [](double s, double x) { return s + x; }, keep});
+  auto out = reduce(call.with(inputs), {0, [](double s, double x) { return s + x; }, keep});
   if (out) {
     for (double& v : out->front().d_mutable()) {
       v = std::log(v) + top;
