@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "prepare.h"
+#include "samples.h"
 
 namespace touchstone {
 namespace {
@@ -26,8 +27,12 @@ Result<json> run(const std::vector<std::string>& arguments) {
   if (arguments.size() == 4 && arguments[0] == "cost" && arguments[2] == "--shapes") {
     return bundle_cost(arguments[1], arguments[3]);
   }
+  if (arguments.size() == 5 && arguments[0] == "samples") {
+    return make_samples({arguments[1], arguments[2], arguments[3], arguments[4]});
+  }
   return fail(Reason::kUsage,
-              "usage: touchstone-model list | prepare MODEL --home DIR | cost BUNDLE_FOLDER --shapes JSON");
+              "usage: touchstone-model list | prepare MODEL --home DIR | cost BUNDLE_FOLDER --shapes JSON | "
+              "samples BUNDLE_FOLDER INPUTS EXPECTED OUTPUT");
 }
 
 }  // namespace

@@ -23,6 +23,15 @@ void PlanOptions::add_to(CLI::App& command, bool timing) {
       ->check(one_of({"dynamic", "fixed"}))
       ->delimiter(',')
       ->allow_extra_args(false);
+  command.add_option("--inputs", inputs,
+                     "Your own inputs: an .npz or .npy file, or a folder of ONNX test data");
+  command.add_option("--expected", expected, "The outputs that --inputs should give: an .npz or .npy file");
+  command
+      .add_option("--tolerance", tolerances,
+                  "[OUTPUT=]X: how far off an output may be (docs/measuring.md); default 3e-5 in f32")
+      ->allow_extra_args(false);
+  command.add_option("--judge", judges, "[OUTPUT=]HOW: largest-error (default), cosine or top-1")
+      ->allow_extra_args(false);
   command.add_option("--device", devices, "cpu or cuda:N")->delimiter(',')->allow_extra_args(false);
   command.add_option("--precision", precisions, "f32 (bf16, f16 and int8 where an engine has them)")
       ->delimiter(',')
@@ -146,6 +155,18 @@ Result<void> PlanOptions::apply_limits(Plan& plan) const {
   return {};
 }
 
+Result<void> PlanOptions::apply_inputs(Plan& plan) const {
+  plan.inputs = inputs.empty() ? plan.inputs : inputs;
+  plan.expected = expected.empty() ? plan.expected : expected;
+  for (const std::string& text : tolerances) {
+    TOUCHSTONE_TRY(add_tolerance(plan, text));
+  }
+  for (const std::string& text : judges) {
+    TOUCHSTONE_TRY(add_judge(plan, text));
+  }
+  return {};
+}
+
 Result<Plan> PlanOptions::with_flags(Plan plan) const {
   if (!engines.empty()) {
     plan.engines.clear();
@@ -166,6 +187,7 @@ Result<Plan> PlanOptions::with_flags(Plan plan) const {
   }
   apply_axes(plan);
   TOUCHSTONE_TRY(apply_limits(plan));
+  TOUCHSTONE_TRY(apply_inputs(plan));
   plan.baseline = baseline.empty() ? plan.baseline : baseline;
   if (plan.engines.empty() && plan.columns.empty()) {
     plan.engines = {{"onnxruntime", "", ""},

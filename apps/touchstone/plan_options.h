@@ -11,8 +11,9 @@
 namespace touchstone {
 
 struct PlanOptions {
-  std::string model, preset, profile, plan_file, batch, seq, budget, target, timeout, memory_limit, baseline;
-  std::vector<std::string> engines, dims, shape_modes, devices, precisions, options;
+  std::string model, preset, profile, plan_file, batch, seq, budget, target, timeout, memory_limit, baseline,
+      inputs, expected;
+  std::vector<std::string> engines, dims, shape_modes, devices, precisions, options, tolerances, judges;
   std::vector<int> threads;
   std::optional<std::uint64_t> seed;
   std::optional<int> launches;
@@ -27,6 +28,7 @@ struct PlanOptions {
   Result<std::vector<Plan>> base() const;
   Result<void> apply_dimensions(Plan& plan) const;
   Result<void> apply_limits(Plan& plan) const;
+  Result<void> apply_inputs(Plan& plan) const;
   Result<Plan> with_flags(Plan plan) const;
   void apply_axes(Plan& plan) const;
 };

@@ -41,7 +41,7 @@ int judge(const RunData& data, bool quiet) {
   bool differs = false;
   bool proven = false;
   for (const CellRecord& cell : data.cells) {
-    proven = proven || cell.state == "proven";
+    proven = proven || (cell.state == "proven" && !cell.verdict.starts_with("not "));
     if (cell.reason == "wrong-result") {
       differs = true;
       if (!quiet) {
@@ -50,7 +50,7 @@ int judge(const RunData& data, bool quiet) {
     }
   }
   if (!differs && !proven) {
-    return report({Reason::kInternal, "nothing was compared: every cell is N/A, for the reasons above"});
+    return report({Reason::kInternal, "nothing was proven, for the reasons above"});
   }
   return differs ? kDifferent : kDone;
 }

@@ -16,7 +16,7 @@
 #include "../must.h"
 #include "bench/cpu_set.h"
 #include "bench/helper_process.h"
-#include "bench/tensor_set.h"
+#include "bench/input_source.h"
 #include "bench/worker_client.h"
 #include "engines/catalogue.h"
 #include "measure/series.h"
@@ -112,7 +112,7 @@ std::unique_ptr<WorkerClient> start_worker(const Case& c, const ResolvedEngine& 
   must(worker->call({{"do", "load"},
                      {"model", engine.manifest.reads == "onnx" ? files.onnx : files.graph},
                      {"conditions", to_json(conditions)}}));
-  const TensorSet inputs = must(make_inputs(bundle, shape, 1, false));
+  const TensorSet inputs = must(InputSource(bundle, 1).make(shape, {}));
   must(worker->call(inputs.prepare_request()));
   const int descriptor = inputs.memory.descriptor();
   must(worker->call(inputs.inputs_request(), std::span(&descriptor, 1)));

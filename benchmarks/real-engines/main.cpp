@@ -162,7 +162,7 @@ void race_engine(const std::string& name, const std::string& mode, int pairs,
   setting.cpus = cpus;
   setting.timeout = std::chrono::minutes(2);
   ColumnSession session(std::move(setting), watch);
-  const TensorSet inputs = must(make_inputs(bundle, {{"batch", 1}, {"seq", 64}}, 1, false));
+  const TensorSet inputs = must(InputSource(bundle, 1).make({{"batch", 1}, {"seq", 64}}, {}));
   must(session.prepare(inputs));
   must(session.set_inputs(inputs));
   MeasureRequest warm;

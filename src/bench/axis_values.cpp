@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/text.h"
 #include "bench/plan.h"
+#include "reference/verdict.h"
 
 namespace touchstone {
 namespace {
@@ -47,6 +49,14 @@ bool split_unit(std::string_view text, double& value, std::string_view& unit) {
   }
   unit = text.substr(static_cast<std::size_t>(end - text.data()));
   return true;
+}
+
+// `[OUTPUT=]WORD`; names of outputs may hold the sign themselves.
+std::pair<std::string, std::string> split_output(std::string_view text) {
+  const std::size_t at = text.rfind('=');
+  return at == std::string_view::npos
+             ? std::pair(std::string(), std::string(text))
+             : std::pair(std::string(text.substr(0, at)), std::string(text.substr(at + 1)));
 }
 
 std::optional<double> nanoseconds_of(std::string_view unit) {
@@ -151,6 +161,29 @@ Result<std::uint64_t> parse_bytes(std::string_view name, std::string_view text) 
     return fail(Reason::kUsage, "{}: '{}' is not a size; expected 4GB or 512MiB", name, text);
   }
   return static_cast<std::uint64_t>(value * *factor);
+}
+
+Result<void> add_tolerance(Plan& plan, std::string_view text) {
+  const auto [output, word] = split_output(text);
+  double limit = 0;
+  std::string_view unit;
+  if (!split_unit(word, limit, unit) || (!unit.empty() && unit != "%")) {
+    return fail(Reason::kUsage,
+                "--tolerance: '{}' should be a number from 0 on, or OUTPUT=NUMBER, such as 1e-3", text);
+  }
+  plan.tolerances[output] = unit.empty() ? limit : limit / 100;
+  return {};
+}
+
+Result<void> add_judge(Plan& plan, std::string_view text) {
+  const auto [output, word] = split_output(text);
+  if (!judged_by(word)) {
+    const std::vector<std::string> known = {"largest-error", "cosine", "top-1"};
+    return fail(Reason::kUsage, "--judge: '{}' is not known{}; known: {}", word, did_you_mean(word, known),
+                fmt::join(known, ", "));
+  }
+  plan.judges[output] = word;
+  return {};
 }
 
 }  // namespace touchstone

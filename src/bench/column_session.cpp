@@ -103,43 +103,38 @@ Result<void> ColumnSession::set_inputs(const TensorSet& inputs) {
   return {};
 }
 
-Result<void> ColumnSession::compare(const Message& reply, const Expected& expected, bool prefix,
-                                    Proof& proof) const {
+Result<Expected> ColumnSession::outputs_of(const Message& reply) const {
   if (reply.descriptors.size() != 1) {
     return fail(Reason::kProtocol, "{}: outputs came without their memory", setting_.label);
   }
   TOUCHSTONE_ASSIGN(const auto places,
                     tensor_places_from_json(reply.body.value("tensors", nlohmann::json::array())));
-  TOUCHSTONE_ASSIGN(const SharedMemory memory,
+  TOUCHSTONE_ASSIGN(SharedMemory memory,
                     SharedMemory::open(Descriptor(fcntl(reply.descriptors.front().get(), F_DUPFD_CLOEXEC, 0)),
                                        reply.body.value("size", std::size_t{0})));
-  TOUCHSTONE_ASSIGN(const auto tensors, view_tensors(places, memory.bytes()));
-  if (tensors.size() != expected.tensors().size()) {
-    return fail(Reason::kWrongResult, "{}: {} outputs, the reference has {}", setting_.label, tensors.size(),
-                expected.tensors().size());
-  }
-  const Tolerance tolerance = tolerance_for(setting_.column.precision);
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const Verdict verdict = compare_tensors(tensors[i], expected.tensors()[i], tolerance, prefix);
-    proof.max_error = std::max(proof.max_error, verdict.max_rel);
-    proof.cosine = std::min(proof.cosine, verdict.cosine);
-    if (!verdict.equal && proof.equal) {
-      proof.equal = false;
-      proof.message = fmt::format("output {}: {}", i, verdict.message);
-    }
-  }
-  return {};
+  Expected outputs;
+  outputs.truth = setting_.label;
+  TOUCHSTONE_ASSIGN(outputs.tensors, view_tensors(places, memory.bytes()));
+  outputs.data = std::make_shared<const SharedMemory>(std::move(memory));
+  return outputs;
 }
 
-Result<std::int64_t> ColumnSession::infer_and_compare(const Expected& expected, bool prefix, Proof& proof) {
+Result<std::pair<Expected, std::int64_t>> ColumnSession::infer_and_keep() {
   TOUCHSTONE_ASSIGN(const Message reply, worker_->call({{"do", "infer"}, {"outputs", true}}));
-  TOUCHSTONE_TRY(compare(reply, expected, prefix, proof));
-  return reply.body.value("ns", std::int64_t{0});
+  TOUCHSTONE_ASSIGN(Expected outputs, outputs_of(reply));
+  return std::pair(std::move(outputs), reply.body.value("ns", std::int64_t{0}));
 }
 
-Result<void> ColumnSession::compare_last(const Expected& expected, bool prefix, Proof& proof) {
+Result<std::int64_t> ColumnSession::infer_and_compare(const Expected& expected, Proof& proof) {
+  TOUCHSTONE_ASSIGN(const auto outputs, infer_and_keep());
+  TOUCHSTONE_TRY(compare_outputs(outputs.first.tensors, expected, setting_.judging, proof));
+  return outputs.second;
+}
+
+Result<void> ColumnSession::compare_last(const Expected& expected, Proof& proof) {
   TOUCHSTONE_ASSIGN(const Message reply, worker_->call({{"do", "outputs"}}));
-  return compare(reply, expected, prefix, proof);
+  TOUCHSTONE_ASSIGN(const Expected outputs, outputs_of(reply));
+  return compare_outputs(outputs.tensors, expected, setting_.judging, proof);
 }
 
 Result<Turn> ColumnSession::measure(const MeasureRequest& request) {

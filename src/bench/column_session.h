@@ -6,25 +6,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
+#include "bench/input_source.h"
 #include "bench/plan.h"
-#include "bench/reference_store.h"
+#include "bench/proof.h"
 #include "bench/worker_client.h"
 #include "engines/catalogue.h"
 #include "measure/sampling.h"
 #include "measure/series.h"
-#include "reference/verdict.h"
 
 namespace touchstone {
-
-/// What a cell's proof found.
-struct Proof {
-  bool equal = true;
-  double max_error = 0;  // largest difference, in units of the output's scale
-  double cosine = 1;
-  std::string message;
-};
 
 /// What a worker is asked for in a turn of this plan.
 MeasureRequest turn_request(const TurnPlan& plan);
@@ -36,6 +29,7 @@ class ColumnSession {
     std::string label;
     ResolvedEngine engine;
     std::string model;  // the file that the engine reads
+    Judging judging;
     int threads = 1;
     std::vector<int> cpus;
     std::uint64_t memory_limit = 0;
@@ -52,9 +46,11 @@ class ColumnSession {
   Result<std::int64_t> prepare(const TensorSet& inputs);
   Result<void> set_inputs(const TensorSet& inputs);
   /// One inference, its outputs compared; returns its nanoseconds.
-  Result<std::int64_t> infer_and_compare(const Expected& expected, bool prefix, Proof& proof);
+  Result<std::int64_t> infer_and_compare(const Expected& expected, Proof& proof);
+  /// One inference whose outputs are kept, as what other engines' may be held against; its nanoseconds too.
+  Result<std::pair<Expected, std::int64_t>> infer_and_keep();
   /// The outputs of the last timed inference, compared.
-  Result<void> compare_last(const Expected& expected, bool prefix, Proof& proof);
+  Result<void> compare_last(const Expected& expected, Proof& proof);
   /// One turn of samples, with what others took of the CPUs meanwhile.
   Result<Turn> measure(const MeasureRequest& request);
   Result<std::int64_t> peak_bytes();
@@ -67,7 +63,7 @@ class ColumnSession {
   const std::string& engine_version() const { return version_; }
 
  private:
-  Result<void> compare(const Message& reply, const Expected& expected, bool prefix, Proof& proof) const;
+  Result<Expected> outputs_of(const Message& reply) const;
 
   Setting setting_;
   MemoryWatch& watch_;

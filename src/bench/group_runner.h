@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/column_session.h"
+#include "bench/consensus.h"
 #include "bench/reference_store.h"
 #include "bench/run.h"
 #include "measure/machine.h"
@@ -29,6 +30,7 @@ struct GroupContext {
   Store& store;
   std::int64_t run_id;
   std::vector<ColumnSession>& columns;
+  const InputSource& inputs;
   ReferenceStore& reference;
   Phases& phases;
   MachineProbe& probe;
@@ -60,6 +62,9 @@ class GroupRunner {
   Result<void> prove_steps(std::size_t column, const std::optional<DimensionValues>& another_length,
                            Proof& proof);
   Result<void> prove_at(std::size_t column, const DimensionValues& dimensions, Proof& proof);
+  Result<bool> reference_knows(const std::vector<InputBatch>& batches);
+  Result<void> keep_outputs(std::size_t column, const std::vector<InputBatch>& batches);
+  Result<void> judge_by_consensus();
   Result<void> warm(std::size_t column, std::int64_t most_ns);
   Result<void> turn(std::size_t column, int round);
   Result<void> check_after(std::size_t column);
@@ -82,7 +87,10 @@ class GroupRunner {
   std::vector<double> latency_ns_;
   std::vector<int> dropped_;
   std::vector<bool> finished_;
-  std::vector<double> probes_;  // of this group
+  std::vector<Consensus::Outputs> kept_;       // by column, where the reference cannot say
+  std::vector<std::optional<Expected>> held_;  // by column: what stands for the reference there
+  std::string lacking_;                        // why it cannot
+  std::vector<double> probes_;                 // of this group
   std::optional<std::chrono::duration<double>> round_time_;
   std::vector<std::int64_t> last_turns_;  // ids in the store: before the first round, then after each
 };

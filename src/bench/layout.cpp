@@ -75,6 +75,73 @@ Result<std::string> dimension_of(const std::string& axis, const Bundle& bundle) 
               did_you_mean(axis, bundle.dimensions), fmt::join(bundle.dimensions, ", "));
 }
 
+using Axes = std::map<std::string, std::vector<std::int64_t>>;
+
+Result<std::vector<DimensionValues>> product(const Axes& axes, const Bundle& bundle) {
+  std::vector<std::string> missing;
+  for (const std::string& dimension : bundle.dimensions) {
+    if (!axes.contains(dimension)) {
+      missing.push_back(dimension);
+    }
+  }
+  if (!missing.empty()) {
+    std::string flags;
+    for (const std::string& dimension : missing) {
+      flags += fmt::format(" --dims {}=…", dimension);
+    }
+    return fail(Reason::kUsage, "the model's dimension{} {} need{} a value; add{}",
+                missing.size() == 1 ? "" : "s", fmt::join(missing, ", "), missing.size() == 1 ? "s" : "",
+                flags);
+  }
+  std::vector<DimensionValues> shapes = {{}};
+  for (const auto& [dimension, values] : axes) {
+    std::vector<DimensionValues> wider;
+    for (const DimensionValues& shape : shapes) {
+      for (const std::int64_t value : std::set<std::int64_t>(values.begin(), values.end())) {
+        wider.push_back(shape);
+        wider.back()[dimension] = value;
+      }
+    }
+    shapes = std::move(wider);
+  }
+  return shapes;
+}
+
+// The axes as one set of inputs leaves them; nothing where they ask for another value than the set has.
+std::optional<Axes> narrowed(Axes axes, const UserInputSet& set, const Bundle& bundle,
+                             std::string& objection) {
+  for (const auto& [dimension, value] : set.dimensions) {
+    auto& values = axes[dimension];
+    const bool counts_rows = set.rows > 0 && bundle.row_independent && dimension == bundle.dimensions.front();
+    if (!values.empty() && counts_rows) {
+      continue;
+    }
+    if (!values.empty() && std::find(values.begin(), values.end(), value) == values.end()) {
+      objection = fmt::format("'{}' is {} in {}", dimension, value, set.name);
+      return std::nullopt;
+    }
+    values = {value};
+  }
+  return axes;
+}
+
+Result<std::vector<DimensionValues>> shapes_of(const UserInputs& user, const Axes& axes,
+                                               const Bundle& bundle) {
+  std::set<DimensionValues> shapes;
+  std::string objection;
+  for (const UserInputSet& set : user.sets()) {
+    const auto left = narrowed(axes, set, bundle, objection);
+    if (left) {
+      TOUCHSTONE_ASSIGN(const auto own, product(*left, bundle));
+      shapes.insert(own.begin(), own.end());
+    }
+  }
+  if (shapes.empty()) {
+    return fail(Reason::kUsage, "the inputs have no set of the dimensions asked for: {}", objection);
+  }
+  return std::vector<DimensionValues>(shapes.begin(), shapes.end());
+}
+
 }  // namespace
 
 std::optional<std::string> batch_dimension(const Bundle& bundle) {
@@ -143,8 +210,9 @@ Result<std::vector<Column>> layout_columns(const Plan& plan, const std::vector<E
   return columns;
 }
 
-Result<std::vector<DimensionValues>> layout_shapes(const Plan& plan, const Bundle& bundle) {
-  std::map<std::string, std::vector<std::int64_t>> axes;
+Result<std::vector<DimensionValues>> layout_shapes(const Plan& plan, const Bundle& bundle,
+                                                   const UserInputs* user) {
+  Axes axes;
   for (const auto& [axis, values] : plan.dimensions) {
     TOUCHSTONE_ASSIGN(const std::string dimension, dimension_of(axis, bundle));
     if (axes.contains(dimension)) {
@@ -152,31 +220,11 @@ Result<std::vector<DimensionValues>> layout_shapes(const Plan& plan, const Bundl
     }
     axes[dimension] = values;
   }
-  std::vector<std::string> missing;
-  for (const std::string& dimension : bundle.dimensions) {
-    if (!axes.contains(dimension)) {
-      missing.push_back(dimension);
-    }
-  }
-  if (!missing.empty()) {
-    std::string flags;
-    for (const std::string& dimension : missing) {
-      flags += fmt::format(" --dims {}=…", dimension);
-    }
-    return fail(Reason::kUsage, "the model's dimension{} {} need{} a value; add{}",
-                missing.size() == 1 ? "" : "s", fmt::join(missing, ", "), missing.size() == 1 ? "s" : "",
-                flags);
-  }
-  std::vector<DimensionValues> shapes = {{}};
-  for (const auto& [dimension, values] : axes) {
-    std::vector<DimensionValues> wider;
-    for (const DimensionValues& shape : shapes) {
-      for (const std::int64_t value : std::set<std::int64_t>(values.begin(), values.end())) {
-        wider.push_back(shape);
-        wider.back()[dimension] = value;
-      }
-    }
-    shapes = std::move(wider);
+  std::vector<DimensionValues> shapes;
+  if (user == nullptr) {
+    TOUCHSTONE_ASSIGN(shapes, product(axes, bundle));
+  } else {
+    TOUCHSTONE_ASSIGN(shapes, shapes_of(*user, axes, bundle));
   }
   std::stable_sort(shapes.begin(), shapes.end(),
                    [](const auto& a, const auto& b) { return shape_size(a) < shape_size(b); });

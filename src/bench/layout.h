@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "bench/plan.h"
+#include "bench/user_inputs.h"
 #include "engines/catalogue.h"
 #include "graph/bundle.h"
 
@@ -19,8 +20,10 @@ Result<std::vector<Column>> layout_columns(const Plan& plan, const std::vector<E
 /// The product of the axes, by the model's own names for its dimensions, in order of growing size. `batch`
 /// and `seq` find the model's batch and sequence dimensions where it names them otherwise. Errors: usage: a
 /// dimension without values (lists all with the flag to add), or one that the model does not have (with the
-/// nearest name).
-Result<std::vector<DimensionValues>> layout_shapes(const Plan& plan, const Bundle& bundle);
+/// nearest name). A user's inputs settle the dimensions that they have; the batch is theirs where no axis
+/// names one. Errors too where the axes leave none of the user's sets.
+Result<std::vector<DimensionValues>> layout_shapes(const Plan& plan, const Bundle& bundle,
+                                                   const UserInputs* user = nullptr);
 
 /// The model's names for its batch and sequence dimensions, where it has them.
 std::optional<std::string> batch_dimension(const Bundle& bundle);

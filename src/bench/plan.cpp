@@ -89,6 +89,12 @@ std::string canonical_plan(const Plan& plan) {
   if (plan.items) {
     json["items"] = *plan.items;
   }
+  if (!plan.inputs.empty()) {
+    json["inputs"] = {plan.inputs, plan.expected};
+  }
+  if (!plan.tolerances.empty() || !plan.judges.empty()) {
+    json["judging"] = {plan.tolerances, plan.judges};
+  }
   json["options"] = plan.options;
   const auto selector = [](const EngineSelector& engine) { return selector_label(engine, true); };
   json["engines"] = nlohmann::json::array();

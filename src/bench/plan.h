@@ -58,6 +58,10 @@ struct Plan {
   std::chrono::nanoseconds cell_timeout = std::chrono::minutes(5);  // longest wait for one answer of a worker
   std::uint64_t memory_limit = 0;  // bytes per worker; 0: 90 % of what the machine has
   std::uint64_t seed = 1;
+  std::string inputs;                         // the user's own: .npz, .npy, a folder of ONNX's test data
+  std::string expected;                       // the outputs they should give: .npz or .npy
+  std::map<std::string, double> tolerances;   // output -> limit; "" is all outputs
+  std::map<std::string, std::string> judges;  // output -> largest-error, cosine or top-1
   std::optional<std::int64_t> items;  // rows for which the answer gives the time of all: a thousand images
   int launches = 1;                   // processes per column for the across-launch interval
   std::string baseline;               // a column label; empty: the first column
@@ -79,6 +83,10 @@ std::string canonical_plan(const Plan& plan);
 
 /// `1,2,4` or `1..8` (doubling: 1,2,4,8). Errors: usage; zero and negative values are refused.
 Result<std::vector<std::int64_t>> parse_axis(std::string_view name, std::string_view text);
+/// `[OUTPUT=]1e-3`: into `plan.tolerances`. Errors: usage, where the limit is no number from 0 on.
+Result<void> add_tolerance(Plan& plan, std::string_view text);
+/// `[OUTPUT=]largest-error|cosine|top-1`: into `plan.judges`. Errors: usage.
+Result<void> add_judge(Plan& plan, std::string_view text);
 /// `2%` or `0.02`. Errors: usage, outside (0, 50 %].
 Result<double> parse_fraction(std::string_view name, std::string_view text);
 /// `90s`, `25m`, `1h30m`, `500ms`. Errors: usage.

@@ -139,6 +139,17 @@ Result<void> read_launches(const Place& place, Plan& plan) {
   return {};
 }
 
+// A text or a list of them, each given to `add`.
+Reader each_text(std::string key, Result<void> (*add)(Plan&, std::string_view)) {
+  return [=](const Place& place, Plan& plan) -> Result<void> {
+    TOUCHSTONE_ASSIGN(const auto texts, texts_of(place, key));
+    for (const std::string& text : texts) {
+      TOUCHSTONE_TRY(add(plan, text));
+    }
+    return {};
+  };
+}
+
 template <class T, class Parse>
 Reader text_field(std::string key, T Plan::*member, Parse parse) {
   return [=](const Place& place, Plan& plan) -> Result<void> {
@@ -175,6 +186,10 @@ const std::map<std::string, Reader>& readers() {
       {"seq", dimension_field("seq")},
       {"dims", read_dimensions},
       {"options", read_options},
+      {"inputs", text_field("inputs", &Plan::inputs, plain)},
+      {"expected", text_field("expected", &Plan::expected, plain)},
+      {"tolerance", each_text("tolerance", add_tolerance)},
+      {"judge", each_text("judge", add_judge)},
       {"seed", read_seed},
       {"items", read_items},
       {"launches", read_launches},

@@ -47,6 +47,7 @@ class Run {
   Result<RunSummary> summarize(bool interrupted);
 
  private:
+  Result<void> set_up_inputs();
   Result<void> set_up_columns(const std::vector<EngineManifest>& catalogue,
                               const std::vector<Column>& columns);
   Result<void> set_up_reference(const std::vector<EngineManifest>& catalogue);
@@ -80,6 +81,7 @@ class Run {
   std::vector<std::optional<Error>> missing_;  // by column: why it cannot run at all
   std::vector<DimensionValues> shapes_;
   std::vector<std::vector<CellRecord>> cells_;  // by shape, then column
+  std::unique_ptr<InputSource> inputs_;
   std::unique_ptr<ReferenceStore> reference_;
   std::unique_ptr<TimeBudget> budget_;
   std::set<std::size_t> measured_;  // shapes, by this process
@@ -99,7 +101,8 @@ std::string Run::log_path(const std::string& label) const {
 Result<void> Run::set_up() {
   TOUCHSTONE_ASSIGN(const auto catalogue, read_catalogue(request_.installation.manifests));
   TOUCHSTONE_ASSIGN(const auto columns, layout_columns(plan_, catalogue));
-  TOUCHSTONE_ASSIGN(shapes_, layout_shapes(plan_, bundle_));
+  TOUCHSTONE_TRY(set_up_inputs());
+  TOUCHSTONE_ASSIGN(shapes_, layout_shapes(plan_, bundle_, inputs_->user()));
   const int most = std::max_element(columns.begin(), columns.end(), [](const Column& a, const Column& b) {
                      return a.threads < b.threads;
                    })->threads;
@@ -122,6 +125,35 @@ Result<void> Run::set_up() {
   budget_ = std::make_unique<TimeBudget>(sizes,
                                          plan_.budget ? std::optional<Seconds>(*plan_.budget) : std::nullopt);
   return set_up_record();
+}
+
+// What cannot be made up has to come from the user.
+Result<void> Run::set_up_inputs() {
+  std::shared_ptr<const UserInputs> user;
+  if (!plan_.inputs.empty()) {
+    TOUCHSTONE_ASSIGN(user, UserInputs::read(request_.installation, bundle_, plan_.inputs, plan_.expected));
+    for (const std::string& note : user->notes()) {
+      observer_.note(note);
+    }
+  } else if (!plan_.expected.empty()) {
+    return fail(Reason::kUsage, "--expected goes with --inputs: outputs are those of certain inputs");
+  }
+  std::string unknown;
+  for (std::size_t i = 0; i < bundle_.inputs.size(); ++i) {
+    const InputRule& rule = bundle_.inputs[i];
+    const bool given = user && user->fills(i);
+    if (!given && rule.kind == InputRule::Kind::kUnknown) {
+      unknown += fmt::format("{}'{}' is {}", unknown.empty() ? "" : ", ", rule.name, rule.why);
+    } else if (!given && user) {
+      observer_.note(fmt::format("{} has no '{}': it is made up ({})", plan_.inputs, rule.name, rule.why));
+    }
+  }
+  if (!unknown.empty()) {
+    return fail(Reason::kUsage, "what cannot be made up: input {}; give its values with --inputs FILE.npz",
+                unknown);
+  }
+  inputs_ = std::make_unique<InputSource>(bundle_, plan_.seed, std::move(user));
+  return {};
 }
 
 Result<void> Run::set_up_columns(const std::vector<EngineManifest>& catalogue,
@@ -147,6 +179,7 @@ Result<void> Run::set_up_columns(const std::vector<EngineManifest>& catalogue,
     setting.memory_limit = limit;
     setting.timeout = plan_.cell_timeout;
     setting.log_file = log_path(label);
+    TOUCHSTONE_ASSIGN(setting.judging, judging_of(plan_, bundle_, column.precision));
     std::optional<Error> missing;
     if (engine) {
       setting.engine = *engine;
@@ -184,7 +217,6 @@ Result<void> Run::set_up_reference(const std::vector<EngineManifest>& catalogue)
                                                                 static_cast<int>(cpus_.size())));
   ReferenceStore::Setting setting;
   setting.bundle = bundle_;
-  setting.seed = plan_.seed;
   setting.folder = request_.installation.home + "/references";
   setting.threads = static_cast<int>(cpus_.size());
   setting.launch.name = "reference";
@@ -197,7 +229,7 @@ Result<void> Run::set_up_reference(const std::vector<EngineManifest>& catalogue)
       setting.largest_batch = std::max(setting.largest_batch, shape.at(*batch));
     }
   }
-  reference_ = std::make_unique<ReferenceStore>(std::move(setting), watch_);
+  reference_ = std::make_unique<ReferenceStore>(std::move(setting), *inputs_, watch_);
   return {};
 }
 
@@ -207,7 +239,9 @@ Result<void> Run::set_up_record() {
   record_.model = bundle_.name;
   record_.bundle = bundle_.hash;
   record_.plan = canonical_plan(plan_);
-  record_.plan_hash = sha256(record_.plan + bundle_.hash + record_.kind);
+  const UserInputs* user = inputs_->user();
+  record_.plan_hash =
+      sha256(record_.plan + bundle_.hash + record_.kind + (user == nullptr ? "" : user->hash()));
   record_.baseline = view_.columns[baseline_];
   record_.version = "0.1.0";
   record_.status = "running";
@@ -236,6 +270,9 @@ Result<void> Run::set_up_record() {
   for (const ColumnSession& session : sessions_) {
     facts["worker.command." + session.setting().label] =
         fmt::format("{}", fmt::join(session.setting().engine.command, " "));
+  }
+  if (user != nullptr) {
+    facts["inputs"] = fmt::format("{} (sha256 of the data: {})", plan_.inputs, user->hash());
   }
   TOUCHSTONE_TRY(store_.put_environment(record_.id, facts));
   TOUCHSTONE_TRY(set_up_cells(earlier));
@@ -382,6 +419,7 @@ Result<void> Run::run_group(std::size_t shape, int launch, Pass pass) {
                        store_,
                        record_.id,
                        sessions_,
+                       *inputs_,
                        *reference_,
                        phases_,
                        *probe_,
@@ -396,7 +434,8 @@ Result<void> Run::run_group(std::size_t shape, int launch, Pass pass) {
     return close_group(shape, "budget",
                        "the time budget was spent before this shape; --budget gives more, --resume goes on");
   }
-  TOUCHSTONE_TRY(group.prove(another_length(shapes_, bundle_, shapes_[shape])));
+  TOUCHSTONE_TRY(group.prove(inputs_->user() == nullptr ? another_length(shapes_, bundle_, shapes_[shape])
+                                                        : std::nullopt));
   budget_->observe_pass(shape, group.pass());
   if (request_.verify_only) {
     for (std::size_t column = 0; column < cells_[shape].size(); ++column) {

@@ -61,6 +61,99 @@ std::optional<std::int64_t> indexed_rows(const Graph& graph, const std::string& 
   return fewest;
 }
 
+// An input of an operator whose very value decides what is computed: nothing random will do.
+struct Meaning {
+  std::string_view op_type;
+  std::size_t input;
+  std::string_view words;
+};
+
+constexpr Meaning kMeanings[] = {
+    {"Loop", 0, "the number of iterations"},
+    {"Range", 0, "the start"},
+    {"Range", 1, "the limit"},
+    {"Range", 2, "the step"},
+    {"Reshape", 1, "the shape"},
+    {"Expand", 1, "the shape"},
+    {"ConstantOfShape", 0, "the shape"},
+    {"CenterCropPad", 1, "the shape"},
+    {"Tile", 1, "the repeats"},
+    {"TopK", 1, "the number of results"},
+    {"Slice", 1, "the starts"},
+    {"Slice", 2, "the ends"},
+    {"Slice", 3, "the axes"},
+    {"Slice", 4, "the steps"},
+    {"Pad", 1, "the widths"},
+    {"Pad", 3, "the axes"},
+    {"Split", 1, "the lengths"},
+    {"Squeeze", 1, "the axes"},
+    {"Unsqueeze", 1, "the axes"},
+    {"CumSum", 1, "the axis"},
+    {"Trilu", 1, "the diagonal"},
+    {"OneHot", 1, "the depth"},
+    {"Resize", 1, "the region"},
+    {"Resize", 2, "the scales"},
+    {"Resize", 3, "the sizes"},
+    {"Upsample", 1, "the scales"},
+    {"ReverseSequence", 1, "the lengths"},
+    {"RNN", 4, "the lengths"},
+    {"GRU", 4, "the lengths"},
+    {"LSTM", 4, "the lengths"},
+    {"NonMaxSuppression", 2, "the number of boxes"},
+    {"NonMaxSuppression", 3, "the threshold of overlap"},
+    {"NonMaxSuppression", 4, "the threshold of scores"},
+    {"Clip", 1, "the lower bound"},
+    {"Clip", 2, "the upper bound"},
+    {"Dropout", 1, "the ratio"},
+    {"DFT", 1, "the length"},
+    {"STFT", 1, "the step"},
+    {"STFT", 3, "the length of a frame"},
+    {"BlackmanWindow", 0, "the size"},
+    {"HammingWindow", 0, "the size"},
+    {"HannWindow", 0, "the size"},
+    {"MelWeightMatrix", 0, "the number of bins"},
+};
+
+std::string node_text(const Node& node) {
+  const std::string& name = !node.name.empty() || node.outputs.empty() ? node.name : node.outputs.front();
+  return node.op_type + " '" + name + "'";
+}
+
+// What `value` is to the operators that it decides for, following those that pass it on; empty where it is
+// data like any.
+std::string meaning_of(const Graph& graph, const std::string& value, int depth = 0) {
+  for (const Node& node : graph.nodes) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != value || !node.domain.empty()) {
+        continue;
+      }
+      const bool reduces = node.op_type.starts_with("Reduce") && i == 1;
+      const auto* meaning = std::find_if(std::begin(kMeanings), std::end(kMeanings), [&](const Meaning& row) {
+        return row.op_type == node.op_type && row.input == i;
+      });
+      if (reduces || meaning != std::end(kMeanings)) {
+        return std::string(reduces ? "the axes" : meaning->words) + " of " + node_text(node);
+      }
+      const bool passed = (i == 0 && passes_through(node.op_type)) || node.op_type == "Concat";
+      if (passed && depth < 8) {
+        if (std::string found = meaning_of(graph, node.outputs[0], depth + 1); !found.empty()) {
+          return found;
+        }
+      }
+    }
+  }
+  return "";
+}
+
+// Names that exporters give to what only the user can know.
+bool named_as_unknown(const std::string& name, DataType type) {
+  const auto says = [&](std::string_view part) { return name.find(part) != std::string::npos; };
+  if (is_integer(type)) {
+    return says("length") || says("_lens") || name.ends_with("_len") || says("bucket") || says("trip_count");
+  }
+  return says("threshold");
+}
+
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
   return text;
@@ -72,6 +165,16 @@ bool named(const InputRule& rule, std::string_view part) {
 
 void choose(const Graph& graph, InputRule& rule) {
   using Kind = InputRule::Kind;
+  if (std::string meaning = meaning_of(graph, rule.name); !meaning.empty()) {
+    rule.kind = Kind::kUnknown;
+    rule.why = std::move(meaning);
+    return;
+  }
+  if (named_as_unknown(lower(rule.name), rule.type) && !indexed_rows(graph, rule.name)) {
+    rule.kind = Kind::kUnknown;
+    rule.why = "by its name a length, an id or a threshold that only you know";
+    return;
+  }
   if (named(rule, "mask")) {
     rule.kind = Kind::kMask;
     rule.why = "its name says mask";

@@ -12,7 +12,7 @@
 namespace touchstone {
 namespace {
 
-constexpr std::array<std::pair<InputRule::Kind, std::string_view>, 7> kKinds = {{
+constexpr std::array<std::pair<InputRule::Kind, std::string_view>, 8> kKinds = {{
     {InputRule::Kind::kIntegers, "integers"},
     {InputRule::Kind::kOnes, "ones"},
     {InputRule::Kind::kMask, "mask"},
@@ -20,6 +20,7 @@ constexpr std::array<std::pair<InputRule::Kind, std::string_view>, 7> kKinds = {
     {InputRule::Kind::kNormal, "normal"},
     {InputRule::Kind::kUniform, "uniform"},
     {InputRule::Kind::kPositions, "positions"},
+    {InputRule::Kind::kUnknown, "unknown"},
 }};
 
 // The values of one tensor as doubles, by position; everything is drawn here, then written in the tensor's
@@ -75,6 +76,8 @@ struct Generator {
         return rule.low + uniform(row, column) * (rule.high - rule.low);
       case InputRule::Kind::kPositions:
         return static_cast<double>(column % last_dimension);
+      case InputRule::Kind::kUnknown:
+        return 0;
     }
     return 0;
   }
@@ -161,6 +164,9 @@ Result<std::vector<std::int64_t>> concrete_shape(const std::vector<Dimension>& s
 }
 
 Result<void> fill_input(const InputRule& rule, std::uint64_t seed, bool padded, const TensorView& out) {
+  if (rule.kind == InputRule::Kind::kUnknown) {
+    return fail(Reason::kInvalidInput, "input '{}' is {}: it cannot be made up", rule.name, rule.why);
+  }
   const std::size_t rows = out.shape.empty() ? 1 : static_cast<std::size_t>(out.shape.front());
   const std::size_t count = element_count(out.shape);
   const std::size_t row_size = rows == 0 || count == 0 ? 1 : count / rows;

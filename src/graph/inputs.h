@@ -14,9 +14,10 @@
 namespace touchstone {
 
 /// How one input is filled. `why` says in a few words what the choice rests on ("read by Gather from 21128
-/// rows").
+/// rows"); of kUnknown, which nobody can make up, it says what the input is ("the number of iterations of
+/// Loop 'decode'").
 struct InputRule {
-  enum class Kind { kIntegers, kOnes, kMask, kZeros, kNormal, kUniform, kPositions };
+  enum class Kind { kIntegers, kOnes, kMask, kZeros, kNormal, kUniform, kPositions, kUnknown };
   std::string name;
   DataType type = DataType::kUndefined;
   std::vector<Dimension> shape;
@@ -41,7 +42,7 @@ Result<std::vector<std::int64_t>> concrete_shape(const std::vector<Dimension>& s
 /// Fills `out` (its type and shape are the rule's) with numbers drawn from a counter-based generator keyed by
 /// seed, input name, row and position: row r of dimension 0 is the same for every batch size. `padded` ends
 /// the masks of every other row, from row 0 on, in zeros; the rows between keep all ones. Errors:
-/// unsupported, for strings.
+/// unsupported, for strings; invalid-input, for what cannot be made up.
 Result<void> fill_input(const InputRule& rule, std::uint64_t seed, bool padded, const TensorView& out);
 
 }  // namespace touchstone

@@ -62,6 +62,9 @@ class Session {
     if (verb != "hello" && verb != "memory" && !engine_) {
       return fail(Reason::kProtocol, "'{}' before 'hello'", verb);
     }
+    if (!loaded_ && verb != "hello" && verb != "memory" && verb != "load") {
+      return fail(Reason::kProtocol, "'{}' before a 'load' that succeeded", verb);
+    }
     return (this->*handler->second)(message);
   }
 
@@ -82,8 +85,10 @@ class Session {
     request.sdk = arguments_.sdk;
     request.model = message.body.value("model", "");
     TOUCHSTONE_ASSIGN(request.conditions, conditions_from_json(message.body.at("conditions")));
+    loaded_ = false;
     const std::int64_t begin = now_ns();
     TOUCHSTONE_ASSIGN(const Options options, engine_->load(request));
+    loaded_ = true;
     Reply reply;
     reply.body = {{"options", options}, {"load_ns", now_ns() - begin}, {"threads_now", thread_count()}};
     return reply;
@@ -176,6 +181,7 @@ class Session {
   WorkerArguments arguments_;
   MakeEngine make_;
   std::unique_ptr<Engine> engine_;
+  bool loaded_ = false;
 };
 
 // Engine libraries throw what they like; out of here only answers go.

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "bench/tensor_set.h"
+#include "bench/input_source.h"
 #include "graph/onnx/onnx_io.h"
 #include "reference/verdict.h"
 

@@ -73,3 +73,42 @@ TEST_CASE("empty_tensors_are_equal") {
   const auto empty = view(DataType::kDouble, {0, 3}, nothing);
   CHECK(compare_tensors(empty, empty, {}, false).equal);
 }
+
+TEST_CASE("top_1_counts_the_vectors_whose_largest_is_elsewhere") {
+  std::vector<double> expected = {1, 3, 2, /**/ 5, 4, 3, /**/ 0, 1, 2, /**/ 9, 1, 1};
+  std::vector<float> actual = {1, 30, 2, /**/ 5, 4, 3, /**/ 2, 1, 0, /**/ 9, 1, 1};
+  const auto reference = view(DataType::kDouble, {2, 2, 3}, expected);
+  const auto other = view(DataType::kFloat, {2, 2, 3}, actual);
+  const Verdict strict = compare_tensors(other, reference, {0, Tolerance::By::kTop1}, false);
+  CHECK_FALSE(strict.equal);
+  CHECK(strict.vectors == 4);
+  CHECK(strict.same_top == 3);
+  CHECK(strict.message.find("vector 2") != std::string::npos);
+  CHECK(compare_tensors(other, reference, {0.25, Tolerance::By::kTop1}, false).equal);
+  CHECK_FALSE(compare_tensors(other, reference, {0.24, Tolerance::By::kTop1}, false).equal);
+}
+
+TEST_CASE("the_row_with_the_smallest_cosine_decides") {
+  std::vector<double> expected = {1, 0, /**/ 1, 1};
+  std::vector<float> actual = {5, 0, /**/ 1, 0};
+  const Verdict verdict =
+      compare_tensors(view(DataType::kFloat, {2, 2}, actual), view(DataType::kDouble, {2, 2}, expected),
+                      {0.1, Tolerance::By::kCosine}, false);
+  CHECK_FALSE(verdict.equal);
+  CHECK(verdict.cosine == doctest::Approx(std::sqrt(0.5)));
+  CHECK(verdict.message.find("row 1") != std::string::npos);
+  std::vector<float> scaled = {5, 0, /**/ 7, 7};
+  CHECK(compare_tensors(view(DataType::kFloat, {2, 2}, scaled), view(DataType::kDouble, {2, 2}, expected),
+                        {1e-6, Tolerance::By::kCosine}, false)
+            .equal);
+}
+
+TEST_CASE("nan_is_wrong_however_it_is_judged") {
+  std::vector<double> expected = {1, 2};
+  std::vector<float> actual = {std::numeric_limits<float>::quiet_NaN(), 2};
+  for (const auto by : {Tolerance::By::kLargestError, Tolerance::By::kCosine, Tolerance::By::kTop1}) {
+    CHECK_FALSE(compare_tensors(view(DataType::kFloat, {2}, actual), view(DataType::kDouble, {2}, expected),
+                                {1, by}, false)
+                    .equal);
+  }
+}

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "graph/types.h"
@@ -17,6 +18,10 @@ namespace touchstone {
 /// ONNX's shape inference found, with symbolic dimensions; unnamed dimensions of inputs get names. Errors:
 /// invalid-model or unsupported, naming file, node or tensor.
 Result<Graph> read_onnx(const std::string& path);
+
+/// A tensor in a file of its own (TensorProto), as ONNX's test data has them, and its name. No external data.
+/// Errors: invalid-input, unsupported, naming the file.
+Result<std::pair<std::string, Constant>> read_onnx_tensor(const std::string& path);
 
 /// Writes `graph` as ONNX; constants that lie in a file become external data, whose location is given
 /// relative to the folder of `path`. Checked with ONNX's checker afterwards. Errors: storage, internal.

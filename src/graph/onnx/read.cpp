@@ -176,4 +176,28 @@ Result<Graph> read_onnx(const std::string& path) {
   return inferred;
 }
 
+Result<std::pair<std::string, Constant>> read_onnx_tensor(const std::string& path) {
+  const google::protobuf::LogSilencer quiet;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return fail(Reason::kInvalidInput, "{}: cannot be read: {}", path, strerror(errno));
+  }
+  google::protobuf::io::IstreamInputStream stream(&file);
+  google::protobuf::io::CodedInputStream coded(&stream);
+  onnx::TensorProto tensor;
+  if (!tensor.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage()) {
+    return fail(Reason::kInvalidInput, "{}: cannot be read as a tensor of ONNX (TensorProto)", path);
+  }
+  if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
+    return fail(Reason::kUnsupported, "{}: keeps its data in another file, which test data does not do",
+                path);
+  }
+  auto constant = constant_from(tensor, {});
+  if (!constant || constant->type == DataType::kString) {
+    return fail(constant ? Reason::kUnsupported : Reason::kInvalidInput, "{}: {}", path,
+                constant ? "holds strings, which are not read" : constant.error().message);
+  }
+  return std::pair(tensor.name(), std::move(*constant));
+}
+
 }  // namespace touchstone

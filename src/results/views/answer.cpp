@@ -198,9 +198,13 @@ std::string regions(const std::vector<ShapeAnswer>& answers) {
 std::string agreement(const RunData& data) {
   double worst = -1;
   std::set<std::string> wrong;
+  std::map<std::string, std::set<std::string>>
+      otherwise;  // verdict -> columns: by something else, or not at all
   for (const CellRecord& cell : data.cells) {
     if (cell.state == "na" && cell.reason == "wrong-result") {
       wrong.insert(cell.column);
+    } else if (cell.state != "na" && !cell.verdict.empty() && cell.verdict != "equal") {
+      otherwise[cell.verdict].insert(cell.column);
     } else if (cell.max_error && cell.state != "na") {
       worst = std::max(worst, *cell.max_error);
     }
@@ -211,6 +215,9 @@ std::string agreement(const RunData& data) {
                ? "Outputs are those of the double-precision reference, rounded.\n"
                : fmt::format("Outputs agree with the double-precision reference to {:.0e} of their scale.\n",
                              worst);
+  }
+  for (const auto& [verdict, columns] : otherwise) {
+    text += fmt::format("{}: {}.\n", fmt::join(columns, ", "), verdict);
   }
   if (!wrong.empty()) {
     text += fmt::format("Wrong results, therefore {}: {}.\n",

@@ -15,7 +15,8 @@ std::string cell_text(const CellRecord& cell) {
     return "N/A " + cell.reason;
   }
   if (!cell.median_ns) {
-    return cell.state == "proven" ? "equal" : "-";
+    const bool open = cell.verdict.starts_with("not ");  // not judged, not proven
+    return cell.state != "proven" ? "-" : open ? cell.verdict.substr(0, cell.verdict.find(':')) : "equal";
   }
   return human_time(std::chrono::nanoseconds(static_cast<std::int64_t>(*cell.median_ns)));
 }
