@@ -25,7 +25,7 @@ const OperatorTable& all_operators() {
 
 std::size_t normalize_axis(std::int64_t axis, std::int64_t rank) {
   const std::int64_t at = axis < 0 ? axis + rank : axis;
-  if (at < 0 || at > rank) {
+  if (at < 0 || at >= rank) {
     throw std::out_of_range("an axis is outside the rank");
   }
   return static_cast<std::size_t>(at);
@@ -59,12 +59,16 @@ std::vector<std::int64_t> Call::ints(std::size_t index, const std::string& attri
   return node.ints_attribute(attribute, std::move(fallback));
 }
 
-std::size_t Call::axis(const std::string& name, std::int64_t fallback, std::int64_t rank) const {
-  const std::size_t at = normalize_axis(node.int_attribute(name, fallback), rank);
-  if (at == static_cast<std::size_t>(rank)) {
-    throw std::out_of_range("an axis is outside the rank");
+std::int64_t Call::integer(std::size_t index) const {
+  const auto values = input(index).i();
+  if (values.size() != 1) {
+    throw std::out_of_range("an input that has to be one number is none");
   }
-  return at;
+  return values.front();
+}
+
+std::size_t Call::axis(const std::string& name, std::int64_t fallback, std::int64_t rank) const {
+  return normalize_axis(node.int_attribute(name, fallback), rank);
 }
 
 tl::unexpected<Error> Call::wrong(const std::string& text) const {

@@ -43,6 +43,8 @@ struct Call {
   /// is.
   std::vector<std::int64_t> ints(std::size_t index, const std::string& attribute,
                                  std::vector<std::int64_t> fallback = {}) const;
+  /// The one integer of an input. Throws std::out_of_range where it holds no integer or more than one.
+  std::int64_t integer(std::size_t index) const;
   /// An axis attribute, made non-negative and below `rank`. Throws std::out_of_range.
   std::size_t axis(const std::string& name, std::int64_t fallback, std::int64_t rank) const;
   /// An error that names the node.
@@ -74,7 +76,7 @@ Operator find_operator(const Node& node);
 /// All operators the reference knows.
 std::vector<std::string> reference_operators();
 
-/// Non-negative, at most `rank` (an axis of its own is below it). Throws std::out_of_range.
+/// Non-negative and below `rank`. Throws std::out_of_range.
 std::size_t normalize_axis(std::int64_t axis, std::int64_t rank);
 
 }  // namespace touchstone

@@ -49,6 +49,10 @@ Value merge_heads(const Value& x) {
 // Past keys or values before the present ones, along the sequence.
 Value append(const Value& past, const Value& present) {
   Shape shape = present.shape();
+  if (past.rank() != 4 || shape.size() != 4 || past.shape()[0] != shape[0] || past.shape()[1] != shape[1] ||
+      past.shape()[3] != shape[3] || present.size() == 0) {
+    throw std::out_of_range("past keys or values do not fit the present ones");
+  }
   shape[2] += past.shape()[2];
   Value out = Value::empty_reals(shape, present.type());
   const std::size_t outer = element_count(std::span(shape).first(2));
@@ -65,10 +69,10 @@ Value append(const Value& past, const Value& present) {
 // What is added to the score of one query and key.
 class Bias {
  public:
-  Bias(const Call& call, std::size_t queries, std::size_t keys, std::size_t past)
+  Bias(const Call& call, const Shape& scores, std::size_t past)
       : call_(call),
-        queries_(queries),
-        keys_(keys),
+        queries_(static_cast<std::size_t>(scores[2])),
+        keys_(static_cast<std::size_t>(scores[3])),
         past_(past),
         causal_(call.node.int_attribute("is_causal", 0) != 0) {
     if (call.has(3)) {
@@ -77,7 +81,15 @@ class Bias {
       mask_keys_ = static_cast<std::size_t>(mask.back());
       Shape whole(4, 1);
       std::copy(mask.begin(), mask.end(), whole.end() - static_cast<std::ptrdiff_t>(mask.size()));
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        if (whole[axis] != 1 && whole[axis] != scores[axis]) {
+          throw std::out_of_range("the mask does not fit the scores");
+        }
+      }
       strides_ = broadcast_strides(whole, whole);
+    }
+    if (call.has(6)) {
+      Call::require_count(call.input(6).i(), static_cast<std::size_t>(scores[0]));
     }
   }
   double operator()(std::size_t batch, std::size_t head, std::size_t query, std::size_t key) const {
@@ -143,7 +155,7 @@ void attend(const Call& call, const Heads& heads, std::size_t b, std::size_t h, 
   const double scale = call.node.float_attribute("scale", 0);
   const double factor = scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(width));
   const double cap = call.node.float_attribute("softcap", 0);
-  const Bias bias(call, queries, keys, heads.past);
+  const Bias bias(call, scores.shape(), heads.past);
   for (std::size_t i = 0; i < queries * keys; ++i) {
     s[i] *= factor;
     s[i] = cap > 0 ? cap * std::tanh(s[i] / cap) : s[i];
@@ -180,9 +192,9 @@ Outputs attention(const Call& call) {
   Heads heads{split_heads(call.input(0), query_heads), split_heads(call.input(1), key_heads),
               split_heads(call.input(2), key_heads)};
   if (call.has(4) && call.has(5)) {
-    heads.past = static_cast<std::size_t>(call.input(4).shape().at(2));
     heads.k = append(call.input(4), heads.k);
     heads.v = append(call.input(5), heads.v);
+    heads.past = static_cast<std::size_t>(call.input(4).shape()[2]);
   }
   if (!fit(heads)) {
     return call.wrong(fmt::format("queries {}, keys {} and values {} do not fit together",
@@ -224,7 +236,7 @@ Outputs rotary_embedding(const Call& call) {
   }
   const bool interleaved = call.node.int_attribute("interleaved", 0) != 0;
   Value out = Value::reals(x.shape(), std::vector<double>(x.d().begin(), x.d().end()), x.type());
-  for (std::size_t row = 0; row < x.size() / width; ++row) {
+  for (std::size_t row = 0; row < x.size() / std::max<std::size_t>(width, 1); ++row) {
     const std::size_t place = row / length / heads * length + row % length;  // in [batch, seq]
     const std::size_t angles = (call.has(3) ? position_at(call, place) : place) * half;
     if (angles + half > call.input(1).size()) {

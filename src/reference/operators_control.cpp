@@ -49,9 +49,6 @@ Value stacked(const std::vector<Value>& parts, std::int64_t axis_given) {
   const Value& first = parts.front();
   const std::size_t axis = normalize_axis(axis_given, first.rank() + 1);
   Shape shape = first.shape();
-  if (axis > shape.size()) {
-    throw std::out_of_range("an axis is outside the rank");
-  }
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), static_cast<std::int64_t>(parts.size()));
   Value out = first.real() ? Value::empty_reals(shape, first.type()) : Value::empty_ints(shape, first.type());
   const Layout layout = layout_of(shape, axis);
@@ -98,10 +95,7 @@ Outputs loop_operator(const Call& call) {
   if (body.inputs.size() != carried_count + 2 || body.outputs.size() < carried_count + 1) {
     return call.wrong("its body takes or gives another number of values than the node carries");
   }
-  const std::int64_t most = call.has(0) ? call.inputs[0].i()[0] : std::numeric_limits<std::int64_t>::max();
-  if (call.has(0) && call.inputs[0].size() != 1) {
-    return call.wrong("the number of iterations is no scalar");
-  }
+  const std::int64_t most = call.has(0) ? call.integer(0) : std::numeric_limits<std::int64_t>::max();
   bool goes_on = !call.has(1) || truth(call.inputs[1]);
   std::vector<Value> carried(
       call.inputs.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, call.inputs.size())),
@@ -157,9 +151,6 @@ Outputs scan_operator(const Call& call) {
   for (std::size_t i = 0; i < scanned_in; ++i) {
     const Value& input = call.input(states + i);
     axes.push_back(normalize_axis(in_axes[i], input.rank()));
-    if (axes[i] >= input.shape().size()) {
-      return call.wrong("an axis is outside the rank");
-    }
     const std::int64_t own = input.shape()[axes[i]];
     if (i > 0 && own != length) {
       return call.wrong("its inputs are of different lengths");

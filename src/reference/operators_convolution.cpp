@@ -276,6 +276,9 @@ Outputs global_pool(const Call& call, bool maximum) {
   const Value& x = call.input(0);
   const std::size_t planes = element_count(std::span(x.shape()).first(2));
   const std::size_t inner = element_count(std::span(x.shape()).subspan(2));
+  if (inner == 0) {
+    return call.wrong("has nothing to take the largest or the mean of");
+  }
   Shape shape(x.shape().size(), 1);
   shape[0] = x.shape()[0];
   shape[1] = x.shape()[1];

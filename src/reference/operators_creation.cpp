@@ -24,7 +24,7 @@ Outputs range(const Call& call) {
     if (out.real()) {
       out.d_mutable()[static_cast<std::size_t>(i)] = start + static_cast<double>(i) * delta;
     } else {
-      out.i_mutable()[static_cast<std::size_t>(i)] = call.input(0).i()[0] + i * call.input(2).i()[0];
+      out.i_mutable()[static_cast<std::size_t>(i)] = call.integer(0) + i * call.integer(2);
     }
   }
   return std::vector{out};
@@ -73,7 +73,7 @@ Outputs constant(const Call& call) {
 Outputs trilu(const Call& call) {
   call.require_rank(0, 2);
   const Value& x = call.input(0);
-  const std::int64_t k = call.has(1) ? call.input(1).i()[0] : 0;
+  const std::int64_t k = call.has(1) ? call.integer(1) : 0;
   const bool upper = call.node.int_attribute("upper", 1) != 0;
   const std::int64_t columns = x.shape().back();
   const std::int64_t rows = x.shape()[x.shape().size() - 2];

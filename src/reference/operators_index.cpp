@@ -120,10 +120,14 @@ Outputs gather_nd(const Call& call) {
       batch + depth > static_cast<std::size_t>(x.rank())) {
     return call.wrong("has indices of more dimensions than its data");
   }
+  if (!std::equal(x.shape().begin(), x.shape().begin() + static_cast<std::ptrdiff_t>(batch),
+                  indices.shape().begin())) {
+    return call.wrong("has indices of another batch than its data");
+  }
   Shape shape(indices.shape().begin(), indices.shape().end() - 1);
   shape.insert(shape.end(), x.shape().begin() + static_cast<std::ptrdiff_t>(batch + depth), x.shape().end());
   const std::size_t inner = element_count(std::span(x.shape()).subspan(batch + depth));
-  const std::size_t rows = indices.size() / std::max<std::size_t>(depth, 1);
+  const std::size_t rows = element_count(std::span(indices.shape()).first(indices.shape().size() - 1));
   const std::size_t batches = element_count(std::span(x.shape()).first(batch));
   const std::size_t batch_size = element_count(std::span(x.shape()).subspan(batch));
   Value out = empty_like(x, shape);
@@ -200,11 +204,11 @@ Outputs scatter_nd(const Call& call) {
   const auto depth = static_cast<std::size_t>(indices.shape().back());
   call.require_rank(0, static_cast<std::int64_t>(depth));
   const std::size_t inner = element_count(std::span(out.shape()).subspan(depth));
-  if (updates.size() < indices.size() / std::max<std::size_t>(depth, 1) * inner ||
-      updates.real() != out.real()) {
+  const std::size_t rows = element_count(std::span(indices.shape()).first(indices.shape().size() - 1));
+  if (updates.size() < rows * inner || updates.real() != out.real()) {
     return call.wrong("has updates that do not fit its indices");
   }
-  for (std::size_t row = 0; row < indices.size() / std::max<std::size_t>(depth, 1); ++row) {
+  for (std::size_t row = 0; row < rows; ++row) {
     TOUCHSTONE_ASSIGN(const std::size_t at, block_at(call, out, indices, row, depth, 0, 0));
     for (std::size_t i = 0; i < inner; ++i) {
       write_one(out, at + i, updates, row * inner + i, reduction);

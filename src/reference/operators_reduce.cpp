@@ -181,7 +181,7 @@ Outputs hardmax(const Call& call) {
   }
   const AxisView view(shape, axis);
   Value out = Value::empty_reals(x.shape(), x.type());
-  for (std::size_t o = 0; o < view.outer; ++o) {
+  for (std::size_t o = 0; o < view.outer && view.extent > 0; ++o) {
     for (std::size_t i = 0; i < view.inner; ++i) {
       std::size_t best = 0;
       for (std::size_t e = 1; e < view.extent; ++e) {
@@ -196,7 +196,7 @@ Outputs hardmax(const Call& call) {
 template <class Step>
 Outputs cumulate(const Call& call, double start, Step step_of) {
   const Value& x = call.input(0);
-  const AxisView view(x.shape(), normalize_axis(call.input(1).i()[0], x.rank()));
+  const AxisView view(x.shape(), normalize_axis(call.integer(1), x.rank()));
   const bool exclusive = call.node.int_attribute("exclusive", 0) != 0;
   const bool reverse = call.node.int_attribute("reverse", 0) != 0;
   std::vector<double> out(x.size());
@@ -219,8 +219,7 @@ Outputs cumulate(const Call& call, double start, Step step_of) {
 
 Outputs top_k(const Call& call) {
   const Value& x = call.input(0);
-  const auto k =
-      static_cast<std::size_t>(call.has(1) ? call.input(1).i()[0] : call.node.int_attribute("k", 1));
+  const auto k = static_cast<std::size_t>(call.has(1) ? call.integer(1) : call.node.int_attribute("k", 1));
   const std::size_t axis = call.axis("axis", -1, x.rank());
   const bool largest = call.node.int_attribute("largest", 1) != 0;
   const AxisView view(x.shape(), axis);

@@ -57,8 +57,8 @@ Outputs reshape(const Call& call) {
 
 Outputs flatten(const Call& call) {
   const Value& x = call.input(0);
-  const std::size_t axis =
-      normalize_axis(call.node.int_attribute("axis", 1), x.rank());  // may be the rank itself
+  const std::int64_t given = call.node.int_attribute("axis", 1);  // may be the rank itself
+  const std::size_t axis = given == x.rank() ? x.shape().size() : normalize_axis(given, x.rank());
   Shape shape = {1, 1};
   for (std::size_t i = 0; i < x.shape().size(); ++i) {
     shape[i < axis ? 0 : 1] *= x.shape()[i];
@@ -278,6 +278,9 @@ std::int64_t reflected(std::int64_t at, std::int64_t extent, const std::string& 
 Outputs pad(const Call& call) {
   const Value& x = call.input(0);
   const std::string mode = call.node.string_attribute("mode", "constant");
+  if (mode != "constant" && x.size() == 0) {
+    return call.wrong("has nothing to repeat");
+  }
   const auto pads = call.ints(1, "pads");
   std::vector<std::int64_t> every(x.shape().size());
   std::iota(every.begin(), every.end(), 0);

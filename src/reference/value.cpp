@@ -207,6 +207,9 @@ void set_reference_threads(int threads) {
 
 void parallel_for(std::size_t count, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t)>& body) {
+  if (count == 0) {
+    return;
+  }
   const auto most = inside_parallel ? std::size_t{1} : static_cast<std::size_t>(reference_threads);
   const std::size_t parts = std::clamp<std::size_t>(count / std::max<std::size_t>(grain, 1), 1, most);
   const std::size_t share = (count + parts - 1) / parts;

@@ -90,22 +90,26 @@ def attribute(proto):
         return {"strings": [v.hex() for v in value]}
     if proto.type == kinds.TENSOR:
         return {"tensor": constant(value)}
+    if proto.type == kinds.GRAPH:
+        return {"graph": graph(value, {})}
     raise ValueError("attribute kind")
 
 
 def value_info(proto):
     tensor_type = proto.type.tensor_type
-    shape = [d.dim_value if d.HasField("dim_value") else d.dim_param or "?" for d in tensor_type.shape.dim]
-    return {"name": proto.name, "type": TYPES[tensor_type.elem_type], "shape": shape}
+    info = {"name": proto.name, "type": TYPES[tensor_type.elem_type]}
+    if tensor_type.HasField("shape"):
+        info["shape"] = [d.dim_value if d.HasField("dim_value") else d.dim_param or "?" for d in tensor_type.shape.dim]
+    return info
 
 
-def graph(model):
+def graph(proto, opsets):
     nodes = [{"name": n.name or f"{n.op_type}_{i}", "op": n.op_type, "domain": n.domain, "inputs": list(n.input),
               "outputs": list(n.output), "attributes": {a.name: attribute(a) for a in n.attribute}}
-             for i, n in enumerate(model.graph.node)]
-    return {"format": 1, "name": "case", "opsets": {o.domain: o.version for o in model.opset_import},
-            "inputs": [value_info(v) for v in model.graph.input], "outputs": [value_info(v) for v in model.graph.output],
-            "nodes": nodes, "initializers": {t.name: constant(t) for t in model.graph.initializer}, "values": {}}
+             for i, n in enumerate(proto.node)]
+    return {"format": 1, "name": "case", "opsets": opsets,
+            "inputs": [value_info(v) for v in proto.input], "outputs": [value_info(v) for v in proto.output],
+            "nodes": nodes, "initializers": {t.name: constant(t) for t in proto.initializer}, "values": {}}
 
 
 def with_constants(model, inputs):
@@ -137,8 +141,9 @@ def moved_back(model):
 
 
 def case(name, model, inputs, outputs):
+    opsets = {o.domain: o.version for o in model.opset_import}
     names = [v.name for v in model.graph.input], [v.name for v in model.graph.output]
-    return {"name": name, "graph": graph(model), "inputs": [tensor(*p) for p in zip(names[0], inputs)],
+    return {"name": name, "graph": graph(model.graph, opsets), "inputs": [tensor(*p) for p in zip(names[0], inputs)],
             "outputs": [tensor(*p) for p in zip(names[1], outputs)]}
 
 

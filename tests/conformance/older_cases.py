@@ -60,6 +60,7 @@ def older_cases():
     yield "Div", "div_integers_truncate_opset_13", *one(
         "Div", 13, {"a": np.array([7, -7, 7, -7], np.int32), "b": np.array([2, 2, -2, -2], np.int32)}, kind=TensorProto.INT32)
     yield from bert_cases()
+    yield from control_cases()
 
 
 def flattening_softmax(x):
@@ -105,3 +106,63 @@ def bert_cases():
         {"zero": np.array(0, np.int64), "zeros": integers(0), "rest": integers(-1, 2, 4)})
     yield "MatMul", "matmul_large_enough_for_blocks", *run(
         [node("MatMul", ["x", "w"], ["y"])], {"x": floats(7, 33)}, [("y", TensorProto.FLOAT)], 17, {"w": floats(33, 29)})
+
+
+def control_cases():
+    node, info = helper.make_node, helper.make_tensor_value_info
+    x = floats(2, 3)
+    flag = info("again", TensorProto.BOOL, []), info("goes_on", TensorProto.BOOL, [])
+    count = info("i", TensorProto.INT64, [])
+    value = lambda name, *shape: info(name, TensorProto.FLOAT, shape)  # noqa: E731
+    same = node("Identity", ["again"], ["goes_on"])
+    float_y = [("y", TensorProto.FLOAT)]
+
+    then_branch = helper.make_graph([node("Relu", ["x"], ["r"]), node("Add", ["r", "w"], ["t"])], "then", [], [value("t", 2, 3)])
+    else_branch = helper.make_graph([node("Neg", ["x"], ["e"])], "else", [], [value("e", 2, 3)])
+    for taken in (True, False):
+        yield "If", f"if_{str(taken).lower()}_reads_outer_values", *run(
+            [node("If", ["c"], ["y"], then_branch=then_branch, else_branch=else_branch)], {"c": np.array(taken), "x": x},
+            float_y, 17, {"w": floats(3)})
+
+    # v doubles and takes an outer value with each iteration; each v is also stacked.
+    body = helper.make_graph([same, node("Add", ["v", "v"], ["d"]), node("Add", ["d", "x"], ["n"]), node("Identity", ["n"], ["s"])],
+                             "body", [count, flag[0], value("v", 2, 3)], [flag[1], value("n", 2, 3), value("s", 2, 3)])
+    v0 = floats(2, 3)
+    model = model_of([node("Loop", ["most", "", "v0"], ["y", "all"], body=body)], {"x": x, "v0": v0}, [], 17,
+                     {"most": np.array(3, np.int64)})
+    model.graph.output.extend([value("y", 2, 3), value("all", 3, 2, 3)])
+    steps = [v0 * 2 + x, v0 * 4 + x * 3, v0 * 8 + x * 7]  # the evaluator joins rows where Loop stacks
+    yield "Loop", "loop_carries_and_stacks", model, [x, v0], [steps[-1], np.stack(steps)]
+    # Ends by its condition: while the sum is below a bound.
+    ends = helper.make_graph(
+        [node("Add", ["v", "step"], ["n"]), node("Less", ["n", "bound"], ["goes_on"])], "body", [count, flag[0], value("v")],
+        [flag[1], value("n")])
+    scalars = {"step": np.float32(0.75).reshape(()), "bound": np.float32(3).reshape(())}
+    yield "Loop", "loop_ends_by_condition", *run(
+        [node("Loop", ["", "c", "v0"], ["y"], body=ends)], {"c": np.array(True), "v0": np.float32(0).reshape(())}, float_y, 17, scalars)
+    yield "Loop", "loop_without_an_iteration", *run(
+        [node("Loop", ["", "c", "v0"], ["y"], body=ends)], {"c": np.array(False), "v0": np.float32(2).reshape(())}, float_y, 17, scalars)
+    # A loop inside a branch, whose body reads values of the graph two levels up.
+    inner = helper.make_graph([node("Loop", ["most", "", "w"], ["l"], body=helper.make_graph(
+        [same, node("Mul", ["v", "x"], ["n"])], "body", [count, flag[0], value("v", 2, 3)], [flag[1], value("n", 2, 3)]))],
+        "then", [], [value("l", 2, 3)])
+    w = floats(2, 3)
+    model = model_of([node("If", ["c"], ["y"], then_branch=inner, else_branch=else_branch)], {"c": np.array(True), "x": x}, [],
+                     17, {"w": w, "most": np.array(2, np.int64)})
+    model.graph.output.append(value("y", 2, 3))
+    yield "Loop", "loop_inside_a_branch", model, [np.array(True), x], [w * x * x]
+
+    running = lambda rows: helper.make_graph(  # noqa: E731
+        [node("Add", ["sum", "row"], ["new"]), node("Identity", ["new"], ["seen"])], "body", [value("sum", rows), value("row", rows)],
+        [value("new", rows), value("seen", rows)])
+    ends = [("last", TensorProto.FLOAT), ("y", TensorProto.FLOAT)]
+    yield "Scan", "scan_running_sum", *run(
+        [node("Scan", ["s0", "x"], ["last", "y"], num_scan_inputs=1, body=running(3))], {"s0": floats(3), "x": floats(4, 3)}, ends, 17)
+    # The evaluator has no axes and directions; the sums are written out here.
+    scan = node("Scan", ["s0", "x"], ["last", "y"], num_scan_inputs=1, body=running(2), scan_input_axes=[1],
+                scan_input_directions=[1], scan_output_axes=[1], scan_output_directions=[1])
+    s0, table = floats(2), floats(2, 4)
+    model = model_of([scan], {"s0": s0, "x": table}, [], 17, {})
+    model.graph.output.extend([value("last", 2), value("y", 2, 4)])
+    sums = s0[:, None] + np.cumsum(table[:, ::-1].astype(np.float64), 1)
+    yield "Scan", "scan_axes_and_directions", model, [s0, table], [sums[:, -1].astype(np.float32), sums[:, ::-1].astype(np.float32)]

@@ -33,6 +33,41 @@ Value numbers() {
   return Value::reals({2, 2}, {1, 2, 3, 4});
 }
 
+ValueInfo value(const std::string& name, DataType type, std::vector<Dimension> shape) {
+  return {name, type, std::move(shape)};
+}
+
+Node node(const std::string& operator_name, std::vector<std::string> inputs,
+          std::vector<std::string> outputs) {
+  Node made;
+  made.name = "node_of_" + outputs.front();
+  made.op_type = operator_name;
+  made.inputs = std::move(inputs);
+  made.outputs = std::move(outputs);
+  return made;
+}
+
+// v = v + x with each iteration, each v stacked into a second output; x is a value of the graph around it.
+Graph adding_body() {
+  Graph body;
+  body.inputs = {value("i", DataType::kInt64, {}), value("again", DataType::kBool, {}),
+                 value("v", DataType::kFloat, {{2, ""}, {2, ""}})};
+  body.nodes = {node("Identity", {"again"}, {"goes_on"}), node("Add", {"v", "x"}, {"next"}),
+                node("Identity", {"next"}, {"seen"})};
+  body.outputs = {value("goes_on", DataType::kBool, {}), value("next", DataType::kFloat, {{2, ""}, {2, ""}}),
+                  value("seen", DataType::kFloat, {{2, ""}, {2, ""}})};
+  return body;
+}
+
+Graph loop_of(Graph body, std::vector<std::string> inputs) {
+  Graph graph = graph_of("Loop", std::move(inputs));
+  Node& loop = graph.nodes.front();
+  loop.outputs = {"y", "all"};
+  loop.attributes.emplace("body", Attribute{std::make_shared<Graph>(std::move(body))});
+  graph.outputs.push_back({"all", DataType::kFloat, {}});
+  return graph;
+}
+
 }  // namespace
 
 TEST_CASE("an_unknown_operator_is_named") {
@@ -87,6 +122,46 @@ TEST_CASE("the_same_outputs_come_on_one_thread_and_on_two") {
     return std::vector<double>(outputs->front().d().begin(), outputs->front().d().end());
   };
   CHECK(on(1) == on(2));
+}
+
+TEST_CASE("a_loop_without_an_iteration_gives_what_it_was_given_and_an_empty_stack") {
+  const auto outputs = run(loop_of(adding_body(), {"most", "", "v"}),
+                           {{"x", numbers()}, {"v", numbers()}, {"most", Value::ints({}, {0})}});
+  REQUIRE(outputs);
+  CHECK((*outputs)[0].shape() == Shape{2, 2});
+  CHECK((*outputs)[0].number(3) == 4);
+  CHECK((*outputs)[1].shape() == Shape{0, 2, 2});
+}
+
+TEST_CASE("a_body_reads_the_values_around_it") {
+  const auto outputs = run(loop_of(adding_body(), {"most", "", "v"}),
+                           {{"x", numbers()}, {"v", numbers()}, {"most", Value::ints({}, {2})}});
+  REQUIRE(outputs);
+  CHECK((*outputs)[0].number(3) == 12);
+  CHECK((*outputs)[1].shape() == Shape{2, 2, 2});
+  CHECK((*outputs)[1].number(3) == 8);
+}
+
+TEST_CASE("a_body_that_does_not_fit_its_node_is_an_error_that_names_the_node") {
+  const auto outputs = run(loop_of(adding_body(), {"most", "", "v", "v"}),
+                           {{"x", numbers()}, {"v", numbers()}, {"most", Value::ints({}, {1})}});
+  REQUIRE(!outputs);
+  CHECK(outputs.error().message.find("the_node") != std::string::npos);
+}
+
+TEST_CASE("an_error_inside_a_body_is_an_error_of_the_run") {
+  Graph body = adding_body();
+  body.nodes[1].inputs[1] = "nowhere";
+  const auto outputs =
+      run(loop_of(body, {"most", "", "v"}), {{"v", numbers()}, {"most", Value::ints({}, {1})}});
+  REQUIRE(!outputs);
+  CHECK(outputs.error().message.find("nowhere") != std::string::npos);
+}
+
+TEST_CASE("a_node_without_the_graph_it_needs_is_an_error_that_names_it") {
+  const auto outputs = run(graph_of("If", {"c"}), {{"c", Value::ints({}, {1}, DataType::kBool)}});
+  REQUIRE(!outputs);
+  CHECK(outputs.error().message.find("the_node") != std::string::npos);
 }
 
 TEST_CASE("a_hundred_operators_and_more_are_known") {
