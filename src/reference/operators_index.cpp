@@ -97,6 +97,11 @@ Outputs gather_elements(const Call& call) {
   return std::vector{out};
 }
 
+// Rows of an index tensor: its last dimension is the width of an index. Its rank is at least 1.
+std::size_t row_count(const Value& indices) {
+  return element_count(std::span(indices.shape()).first(indices.shape().size() - 1));
+}
+
 // The block of `x` that one row of an index tensor of width `depth` (after `batch` shared dimensions) names.
 Result<std::size_t> block_at(const Call& call, const Value& x, const Value& indices, std::size_t row,
                              std::size_t depth, std::size_t batch, std::size_t batch_offset) {
@@ -127,7 +132,7 @@ Outputs gather_nd(const Call& call) {
   Shape shape(indices.shape().begin(), indices.shape().end() - 1);
   shape.insert(shape.end(), x.shape().begin() + static_cast<std::ptrdiff_t>(batch + depth), x.shape().end());
   const std::size_t inner = element_count(std::span(x.shape()).subspan(batch + depth));
-  const std::size_t rows = element_count(std::span(indices.shape()).first(indices.shape().size() - 1));
+  const std::size_t rows = row_count(indices);
   const std::size_t batches = element_count(std::span(x.shape()).first(batch));
   const std::size_t batch_size = element_count(std::span(x.shape()).subspan(batch));
   Value out = empty_like(x, shape);
@@ -204,7 +209,7 @@ Outputs scatter_nd(const Call& call) {
   const auto depth = static_cast<std::size_t>(indices.shape().back());
   call.require_rank(0, static_cast<std::int64_t>(depth));
   const std::size_t inner = element_count(std::span(out.shape()).subspan(depth));
-  const std::size_t rows = element_count(std::span(indices.shape()).first(indices.shape().size() - 1));
+  const std::size_t rows = row_count(indices);
   if (updates.size() < rows * inner || updates.real() != out.real()) {
     return call.wrong("has updates that do not fit its indices");
   }

@@ -181,7 +181,10 @@ Outputs hardmax(const Call& call) {
   }
   const AxisView view(shape, axis);
   Value out = Value::empty_reals(x.shape(), x.type());
-  for (std::size_t o = 0; o < view.outer && view.extent > 0; ++o) {
+  if (view.extent == 0) {
+    return std::vector{out};
+  }
+  for (std::size_t o = 0; o < view.outer; ++o) {
     for (std::size_t i = 0; i < view.inner; ++i) {
       std::size_t best = 0;
       for (std::size_t e = 1; e < view.extent; ++e) {

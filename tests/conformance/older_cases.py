@@ -16,25 +16,24 @@ def integers(*values):
 
 
 def model_of(nodes, inputs, outputs, opset, constants):
+    """`outputs` are triples of name, type and shape; a shape of None is left open."""
     value = lambda name, array: helper.make_tensor_value_info(  # noqa: E731
         name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
     weights = [helper.make_tensor(k, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape, v.tobytes(), raw=True)
                for k, v in constants.items()]
-    ends = [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs]
-    graph = helper.make_graph(nodes, "case", [value(k, v) for k, v in inputs.items()], ends, weights)
+    graph = helper.make_graph(nodes, "case", [value(k, v) for k, v in inputs.items()],
+                              [helper.make_tensor_value_info(*output) for output in outputs], weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
 
 
 def run(nodes, inputs, outputs, opset, constants=None):
-    """A model and its outputs; the output shapes are stated in the model, as the evaluator found them."""
+    """A model and its outputs, which are pairs of name and type; their shapes in the model are those the evaluator found."""
     constants = constants or {}
-    found = ReferenceEvaluator(model_of(nodes, inputs, outputs, opset, constants)).run(None, inputs)
-    model = model_of(nodes, inputs, outputs, opset, constants)
-    del model.graph.output[:]
-    for (name, kind), array in zip(outputs, found):
-        model.graph.output.append(helper.make_tensor_value_info(name, kind, np.asarray(array).shape))
+    open_model = model_of(nodes, inputs, [(*output, None) for output in outputs], opset, constants)
+    found = [np.asarray(array) for array in ReferenceEvaluator(open_model).run(None, inputs)]
+    model = model_of(nodes, inputs, [(*output, array.shape) for output, array in zip(outputs, found)], opset, constants)
     checker.check_model(model)
-    return model, list(inputs.values()), [np.asarray(array) for array in found]
+    return model, list(inputs.values()), found
 
 
 def one(operator, opset, inputs, attributes=None, constants=None, kind=TensorProto.FLOAT, outputs=1):
@@ -66,8 +65,7 @@ def older_cases():
 def flattening_softmax(x):
     """Before operator set 13 Softmax sees its input as a matrix; the evaluator has only the newer meaning."""
     node = helper.make_node("Softmax", ["x"], ["y0"], axis=1)
-    model = model_of([node], {"x": x}, [("y0", TensorProto.FLOAT)], 11, {})
-    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y0", TensorProto.FLOAT, x.shape))
+    model = model_of([node], {"x": x}, [("y0", TensorProto.FLOAT, x.shape)], 11, {})
     rows = np.exp(x.reshape(2, 12).astype(np.float64))
     return model, [x], [(rows / rows.sum(1, keepdims=True)).reshape(x.shape).astype(np.float32)]
 
@@ -111,9 +109,10 @@ def bert_cases():
 def control_cases():
     node, info = helper.make_node, helper.make_tensor_value_info
     x = floats(2, 3)
-    flag = info("again", TensorProto.BOOL, []), info("goes_on", TensorProto.BOOL, [])
+    again, goes_on = info("again", TensorProto.BOOL, []), info("goes_on", TensorProto.BOOL, [])
     count = info("i", TensorProto.INT64, [])
-    value = lambda name, *shape: info(name, TensorProto.FLOAT, shape)  # noqa: E731
+    floats_of = lambda name, *shape: (name, TensorProto.FLOAT, shape)  # noqa: E731
+    value = lambda name, *shape: info(*floats_of(name, *shape))  # noqa: E731
     same = node("Identity", ["again"], ["goes_on"])
     float_y = [("y", TensorProto.FLOAT)]
 
@@ -126,43 +125,40 @@ def control_cases():
 
     # v doubles and takes an outer value with each iteration; each v is also stacked.
     body = helper.make_graph([same, node("Add", ["v", "v"], ["d"]), node("Add", ["d", "x"], ["n"]), node("Identity", ["n"], ["s"])],
-                             "body", [count, flag[0], value("v", 2, 3)], [flag[1], value("n", 2, 3), value("s", 2, 3)])
+                             "body", [count, again, value("v", 2, 3)], [goes_on, value("n", 2, 3), value("s", 2, 3)])
     v0 = floats(2, 3)
-    model = model_of([node("Loop", ["most", "", "v0"], ["y", "all"], body=body)], {"x": x, "v0": v0}, [], 17,
-                     {"most": np.array(3, np.int64)})
-    model.graph.output.extend([value("y", 2, 3), value("all", 3, 2, 3)])
+    model = model_of([node("Loop", ["most", "", "v0"], ["y", "all"], body=body)], {"x": x, "v0": v0},
+                     [floats_of("y", 2, 3), floats_of("all", 3, 2, 3)], 17, {"most": np.array(3, np.int64)})
     steps = [v0 * 2 + x, v0 * 4 + x * 3, v0 * 8 + x * 7]  # the evaluator joins rows where Loop stacks
     yield "Loop", "loop_carries_and_stacks", model, [x, v0], [steps[-1], np.stack(steps)]
     # Ends by its condition: while the sum is below a bound.
-    ends = helper.make_graph(
-        [node("Add", ["v", "step"], ["n"]), node("Less", ["n", "bound"], ["goes_on"])], "body", [count, flag[0], value("v")],
-        [flag[1], value("n")])
+    until_bound = helper.make_graph(
+        [node("Add", ["v", "step"], ["n"]), node("Less", ["n", "bound"], ["goes_on"])], "body", [count, again, value("v")],
+        [goes_on, value("n")])
     scalars = {"step": np.float32(0.75).reshape(()), "bound": np.float32(3).reshape(())}
     yield "Loop", "loop_ends_by_condition", *run(
-        [node("Loop", ["", "c", "v0"], ["y"], body=ends)], {"c": np.array(True), "v0": np.float32(0).reshape(())}, float_y, 17, scalars)
+        [node("Loop", ["", "c", "v0"], ["y"], body=until_bound)], {"c": np.array(True), "v0": np.float32(0).reshape(())}, float_y, 17, scalars)
     yield "Loop", "loop_without_an_iteration", *run(
-        [node("Loop", ["", "c", "v0"], ["y"], body=ends)], {"c": np.array(False), "v0": np.float32(2).reshape(())}, float_y, 17, scalars)
+        [node("Loop", ["", "c", "v0"], ["y"], body=until_bound)], {"c": np.array(False), "v0": np.float32(2).reshape(())}, float_y, 17, scalars)
     # A loop inside a branch, whose body reads values of the graph two levels up.
     inner = helper.make_graph([node("Loop", ["most", "", "w"], ["l"], body=helper.make_graph(
-        [same, node("Mul", ["v", "x"], ["n"])], "body", [count, flag[0], value("v", 2, 3)], [flag[1], value("n", 2, 3)]))],
+        [same, node("Mul", ["v", "x"], ["n"])], "body", [count, again, value("v", 2, 3)], [goes_on, value("n", 2, 3)]))],
         "then", [], [value("l", 2, 3)])
     w = floats(2, 3)
-    model = model_of([node("If", ["c"], ["y"], then_branch=inner, else_branch=else_branch)], {"c": np.array(True), "x": x}, [],
-                     17, {"w": w, "most": np.array(2, np.int64)})
-    model.graph.output.append(value("y", 2, 3))
+    model = model_of([node("If", ["c"], ["y"], then_branch=inner, else_branch=else_branch)], {"c": np.array(True), "x": x},
+                     [floats_of("y", 2, 3)], 17, {"w": w, "most": np.array(2, np.int64)})
     yield "Loop", "loop_inside_a_branch", model, [np.array(True), x], [w * x * x]
 
     running = lambda rows: helper.make_graph(  # noqa: E731
         [node("Add", ["sum", "row"], ["new"]), node("Identity", ["new"], ["seen"])], "body", [value("sum", rows), value("row", rows)],
         [value("new", rows), value("seen", rows)])
-    ends = [("last", TensorProto.FLOAT), ("y", TensorProto.FLOAT)]
     yield "Scan", "scan_running_sum", *run(
-        [node("Scan", ["s0", "x"], ["last", "y"], num_scan_inputs=1, body=running(3))], {"s0": floats(3), "x": floats(4, 3)}, ends, 17)
+        [node("Scan", ["s0", "x"], ["last", "y"], num_scan_inputs=1, body=running(3))], {"s0": floats(3), "x": floats(4, 3)},
+        [("last", TensorProto.FLOAT), ("y", TensorProto.FLOAT)], 17)
     # The evaluator has no axes and directions; the sums are written out here.
     scan = node("Scan", ["s0", "x"], ["last", "y"], num_scan_inputs=1, body=running(2), scan_input_axes=[1],
                 scan_input_directions=[1], scan_output_axes=[1], scan_output_directions=[1])
     s0, table = floats(2), floats(2, 4)
-    model = model_of([scan], {"s0": s0, "x": table}, [], 17, {})
-    model.graph.output.extend([value("last", 2), value("y", 2, 4)])
+    model = model_of([scan], {"s0": s0, "x": table}, [floats_of("last", 2), floats_of("y", 2, 4)], 17, {})
     sums = s0[:, None] + np.cumsum(table[:, ::-1].astype(np.float64), 1)
     yield "Scan", "scan_axes_and_directions", model, [s0, table], [sums[:, -1].astype(np.float32), sums[:, ::-1].astype(np.float32)]

@@ -22,7 +22,7 @@ const ZooEntry& bert_tiny() {
 
 }  // namespace
 
-// The counts of Hugging Face's base models (tools/make-checkpoint-fixtures.py --count) and of torchvision's;
+// The counts of Hugging Face's base models (tools/count-published.py) and of torchvision's;
 // the Rosetta models' follow from their layers.
 TEST_CASE("models_have_as_many_parameters_as_are_published") {
   const std::map<std::string, std::uint64_t> published = {

@@ -10,15 +10,21 @@
 namespace touchstone {
 namespace {
 
+Node node(const std::string& operator_name, std::vector<std::string> inputs,
+          std::vector<std::string> outputs) {
+  Node made;
+  made.name = "node_of_" + outputs.front();
+  made.op_type = operator_name;
+  made.inputs = std::move(inputs);
+  made.outputs = std::move(outputs);
+  return made;
+}
+
 Graph graph_of(const std::string& operator_name, std::vector<std::string> inputs) {
   Graph graph;
   graph.opsets[""] = 17;
-  Node node;
-  node.name = "the_node";
-  node.op_type = operator_name;
-  node.inputs = std::move(inputs);
-  node.outputs = {"y"};
-  graph.nodes.push_back(node);
+  graph.nodes = {node(operator_name, std::move(inputs), {"y"})};
+  graph.nodes.front().name = "the_node";
   graph.outputs.push_back({"y", DataType::kFloat, {}});
   return graph;
 }
@@ -33,29 +39,17 @@ Value numbers() {
   return Value::reals({2, 2}, {1, 2, 3, 4});
 }
 
-ValueInfo value(const std::string& name, DataType type, std::vector<Dimension> shape) {
-  return {name, type, std::move(shape)};
-}
-
-Node node(const std::string& operator_name, std::vector<std::string> inputs,
-          std::vector<std::string> outputs) {
-  Node made;
-  made.name = "node_of_" + outputs.front();
-  made.op_type = operator_name;
-  made.inputs = std::move(inputs);
-  made.outputs = std::move(outputs);
-  return made;
-}
-
 // v = v + x with each iteration, each v stacked into a second output; x is a value of the graph around it.
 Graph adding_body() {
   Graph body;
-  body.inputs = {value("i", DataType::kInt64, {}), value("again", DataType::kBool, {}),
-                 value("v", DataType::kFloat, {{2, ""}, {2, ""}})};
+  const std::vector<Dimension> square = {{2, ""}, {2, ""}};
+  body.inputs = {
+      {"i", DataType::kInt64, {}}, {"again", DataType::kBool, {}}, {"v", DataType::kFloat, square}};
   body.nodes = {node("Identity", {"again"}, {"goes_on"}), node("Add", {"v", "x"}, {"next"}),
                 node("Identity", {"next"}, {"seen"})};
-  body.outputs = {value("goes_on", DataType::kBool, {}), value("next", DataType::kFloat, {{2, ""}, {2, ""}}),
-                  value("seen", DataType::kFloat, {{2, ""}, {2, ""}})};
+  body.outputs = {{"goes_on", DataType::kBool, {}},
+                  {"next", DataType::kFloat, square},
+                  {"seen", DataType::kFloat, square}};
   return body;
 }
 
