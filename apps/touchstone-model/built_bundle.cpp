@@ -54,6 +54,12 @@ Result<Bundle> build_bundle(const ZooEntry& entry, const FillWeight& fill, const
   const std::string text = to_json(graph).dump();
   hash.update(text);
   bundle.inputs = infer_input_rules(graph);
+  for (InputRule& rule : bundle.inputs) {
+    if (const auto limit = source.drawn_below.find(rule.name); limit != source.drawn_below.end()) {
+      rule.high = static_cast<double>(limit->second);
+      rule.why = fmt::format("{} words", limit->second);
+    }
+  }
   bundle.parameters = count_weights(entry).parameters;
   bundle.name = entry.name;
   bundle.hash = hash.hex_digest();

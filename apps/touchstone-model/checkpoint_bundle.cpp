@@ -74,8 +74,8 @@ std::vector<std::string> stored_names(const std::string& weight, const std::set<
 bool passed_over(const std::string& name, const ZooEntry& entry) {
   for (const char* end :
        {"position_ids", ".attn.bias", ".attn.masked_bias", ".attention.bias", "rotary_emb.inv_freq",
-        "cls.predictions.decoder.weight", "cls.predictions.decoder.bias", "lm_head.decoder.weight",
-        "lm_head.decoder.bias", "lm_head.weight"}) {
+        "pos_emb.inv_freq", "cls.predictions.decoder.weight", "cls.predictions.decoder.bias",
+        "lm_head.decoder.weight", "lm_head.decoder.bias", "lm_head.weight"}) {
     if (name.ends_with(end)) {
       return true;
     }

@@ -33,6 +33,10 @@ void GraphBuilder::input(const std::string& name, DataType type, const std::vect
   model_.graph.inputs.push_back({name, type, symbolic(dimensions)});
 }
 
+void GraphBuilder::draws_below(const std::string& input, std::int64_t limit) {
+  model_.drawn_below[input] = limit;
+}
+
 void GraphBuilder::output(const std::string& name, DataType type,
                           const std::vector<std::string>& dimensions) {
   model_.graph.outputs.push_back({name, type, symbolic(dimensions)});

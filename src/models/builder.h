@@ -2,6 +2,7 @@
 // Writes a graph node by node, in one of its forms: composites stay whole or are spelt out in primitives.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ enum class Form {
 struct ModelDefinition {
   Graph graph;
   std::vector<WeightSpec> weights;
+  /// Integer inputs whose range no table of the graph tells: drawn from 0 up to but not including this.
+  std::map<std::string, std::int64_t> drawn_below;
 };
 
 class GraphBuilder {
@@ -28,6 +31,7 @@ class GraphBuilder {
 
   Form form() const { return form_; }
   void input(const std::string& name, DataType type, const std::vector<std::string>& dimensions);
+  void draws_below(const std::string& input, std::int64_t limit);
   void output(const std::string& name, DataType type, const std::vector<std::string>& dimensions);
 
   /// Declares a weight; returns its name.

@@ -16,6 +16,13 @@ std::string shown(const nlohmann::json& value) {
   return text.size() > 60 ? text.substr(0, 60) + "…" : text;
 }
 
+std::optional<std::int64_t> whole_number(const nlohmann::json& value, std::int64_t lowest) {
+  const double number = value.is_number() ? value.get<double>() : std::nan("");
+  const bool fits = number >= static_cast<double>(lowest) && number <= static_cast<double>(kLargest) &&
+                    number == std::floor(number);
+  return fits ? std::optional(static_cast<std::int64_t>(number)) : std::nullopt;
+}
+
 }  // namespace
 
 const nlohmann::json* ConfigFields::find(const std::string& field) const {
@@ -29,19 +36,39 @@ void ConfigFields::fault(Reason reason, std::string message) {
   }
 }
 
-std::int64_t ConfigFields::size(const std::string& field, std::int64_t fallback) {
+std::int64_t ConfigFields::size(const std::string& field, std::int64_t fallback, std::int64_t lowest) {
   const nlohmann::json* value = find(field);
   if (value == nullptr) {
     return fallback;
   }
-  const double number = value->is_number() ? value->get<double>() : 0;
-  if (number < 1 || number > static_cast<double>(kLargest) || number != std::floor(number)) {
-    fault(
-        Reason::kInvalidModel,
-        fmt::format("config.json: '{}' is {}; expected a whole number from 1 to 2^31", field, shown(*value)));
+  const auto number = whole_number(*value, lowest);
+  if (!number) {
+    fault(Reason::kInvalidModel,
+          fmt::format("config.json: '{}' is {}; expected a whole number from {} to 2^31", field,
+                      shown(*value), lowest));
+  }
+  return number.value_or(fallback);
+}
+
+std::vector<std::int64_t> ConfigFields::sizes(const std::string& field, std::vector<std::int64_t> fallback) {
+  const nlohmann::json* value = find(field);
+  if (value == nullptr) {
     return fallback;
   }
-  return static_cast<std::int64_t>(number);
+  std::vector<std::int64_t> numbers;
+  bool whole = value->is_array();
+  for (std::size_t i = 0; whole && i < value->size(); ++i) {
+    const auto number = whole_number((*value)[i], 1);
+    whole = number.has_value();
+    numbers.push_back(number.value_or(0));
+  }
+  if (!whole) {
+    fault(Reason::kInvalidModel,
+          fmt::format("config.json: '{}' is {}; expected a list of whole numbers from 1 to 2^31", field,
+                      shown(*value)));
+    return fallback;
+  }
+  return numbers;
 }
 
 float ConfigFields::real(const std::string& field, float fallback) {

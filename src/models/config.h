@@ -18,8 +18,10 @@ class ConfigFields {
  public:
   explicit ConfigFields(const nlohmann::json& config) : config_(config) {}
 
-  /// A whole number from 1 to 2^31.
-  std::int64_t size(const std::string& field, std::int64_t fallback);
+  /// A whole number from `lowest` to 2^31.
+  std::int64_t size(const std::string& field, std::int64_t fallback, std::int64_t lowest = 1);
+  /// A list of whole numbers from 1 to 2^31.
+  std::vector<std::int64_t> sizes(const std::string& field, std::vector<std::int64_t> fallback);
   float real(const std::string& field, float fallback);
   bool flag(const std::string& field, bool fallback);
   std::string text(const std::string& field, const std::string& fallback);
