@@ -6,6 +6,9 @@ the outputs of its model in double precision.
 
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install torch==2.13.0 transformers safetensors numpy
     /tmp/venv/bin/python tools/make-checkpoint-fixtures.py
+
+Transformer-XL left transformers after 4.35: under `transformers==4.35.2 numpy==1.26.4` this makes its fixtures only, in
+single precision, which that model's mask insists on.
 """
 
 import pathlib
@@ -25,8 +28,24 @@ GPT = dict(vocab_size=100, n_positions=40, n_embd=32, n_layer=2, n_head=4, initi
 LLAMA = dict(vocab_size=100, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
              intermediate_size=48, max_position_embeddings=40, initializer_range=0.1)
 
+TRANSFO_XL = dict(vocab_size=100, cutoffs=[20, 50], d_model=32, d_embed=32, n_head=4, d_head=6, d_inner=64, div_val=2,
+                  n_layer=2, mem_len=6, clamp_len=10, init_std=0.1, proj_init_std=0.2)
+
+
+def of_older_transformers():
+    return {
+        "transfo-xl": (hf.TransfoXLModel, hf.TransfoXLConfig(same_length=True, untie_r=True, **TRANSFO_XL), (), "safetensors"),
+        "transfo-xl-pre-norm": (hf.TransfoXLModel,
+                                hf.TransfoXLConfig(same_length=False, untie_r=False, pre_lnorm=True,
+                                                   **{**TRANSFO_XL, "div_val": 1, "clamp_len": -1}), (), "pickle"),
+        "transfo-xl-no-memory": (hf.TransfoXLModel,
+                                 hf.TransfoXLConfig(same_length=False, untie_r=True, **{**TRANSFO_XL, "mem_len": 0}), (),
+                                 "safetensors"),
+    }
+
+
 # folder -> model, configuration, the inputs it takes, how it is saved
-FIXTURES = {
+FIXTURES = of_older_transformers() if hasattr(hf, "TransfoXLModel") else {
     "bert": (hf.BertModel, hf.BertConfig(**BERT), ("mask", "types"), "safetensors"),
     "bert-pickle": (hf.BertForSequenceClassification, hf.BertConfig(num_labels=3, **BERT), ("mask", "types"), "pickle"),
     "bert-masked-lm": (hf.BertForMaskedLM, hf.BertConfig(**BERT), ("mask", "types"), "shards"),
@@ -74,6 +93,8 @@ def inputs_of(takes, batch, seq, config, generator):
     if takes == ("pixels",):
         return {"pixel_values": torch.randn((batch, 3, config.image_size, config.image_size), generator=generator)}
     made = {"input_ids": torch.randint(2, 100, (batch, seq), generator=generator)}
+    if not takes:
+        return made
     mask = torch.ones((batch, seq), dtype=torch.int64)
     mask[0, seq - 3:] = 0
     made["input_ids"][0, seq - 3:] = 1  # RoBERTa's padding token, which its positions skip
@@ -102,6 +123,13 @@ def save(model, how, folder):
     (folder / "generation_config.json").unlink(missing_ok=True)
 
 
+def loaded(kind, folder):
+    """As a user loads it: buffers such as rotary frequencies are made anew, in float32."""
+    if kind.__name__ == "TransfoXLModel":
+        return kind.from_pretrained(folder).eval()
+    return kind.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").double().eval()
+
+
 def make(name):
     kind, config, takes, how = FIXTURES[name]
     torch.manual_seed(7)
@@ -116,15 +144,14 @@ def make(name):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     save(model, how, folder)
-    # As a user loads it: buffers such as rotary frequencies are made anew, in float32.
-    double = kind.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").double().eval()
+    precise = loaded(kind, folder)
     generator = torch.Generator().manual_seed(3)
     stored = {}
     for case, (batch, seq) in enumerate(((2, 12), (3, 7))):
         made = inputs_of(takes, batch, seq, config, generator)
         with torch.no_grad():
             feed = {key: value.double() if value.is_floating_point() else value for key, value in made.items()}
-            out = outputs_of(double, feed)
+            out = outputs_of(precise, feed)
         for key, value in {**made, **out}.items():
             stored[f"{case}.{key}"] = value.contiguous()
     save_file(stored, folder / "expected.safetensors")

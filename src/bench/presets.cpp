@@ -48,8 +48,9 @@ std::vector<EngineSelector> cpu_engines() {
 // Hugging Face's grid of transformers (2019), smallest models first; the whole fits into an hour.
 std::vector<Plan> transformers_2019(bool quick) {
   std::vector<Plan> plans;
-  for (const char* model : {"distilbert-base-cased", "distilgpt2", "bert-base-cased", "roberta-base",
-                            "openai-gpt", "gpt2", "xlnet-base-cased", "xlm-mlm-en-2048", "ctrl"}) {
+  for (const char* model :
+       {"distilbert-base-cased", "distilgpt2", "bert-base-cased", "roberta-base", "openai-gpt", "gpt2",
+        "xlnet-base-cased", "transfo-xl-wt103", "xlm-mlm-en-2048", "ctrl"}) {
     Plan plan;
     plan.model = model;
     plan.engines = cpu_engines();

@@ -336,15 +336,25 @@ Result<ZooEntry> from_config(const std::string& name, const nlohmann::json& json
   c.pre_lnorm = fields.flag("pre_lnorm", c.pre_lnorm);
   c.untie_r = fields.flag("untie_r", c.untie_r);
   c.layer_norm_epsilon = fields.real("layer_norm_epsilon", c.layer_norm_epsilon);
+  const std::int64_t attention_type = fields.size("attn_type", 0, 0);
   fields.divides("2", 2, "d_model", c.d_model);
   TOUCHSTONE_TRY(fields.check());
+  if (attention_type != 0) {
+    return fail(Reason::kUnsupported, "config.json: 'attn_type' is {}; built is 0, relative positions",
+                attention_type);
+  }
   if (c.same_length && c.mem_len == 0) {
     return fail(Reason::kUnsupported,
                 "config.json: 'same_length' with a 'mem_len' of 0 leaves a word nothing to look at");
   }
   TOUCHSTONE_TRY(check_clusters(c));
   TOUCHSTONE_TRY(head_of(json, {"Model"}));
-  return entry(name, "a checkpoint of Transformer-XL", c);
+  ZooEntry made = entry(name, "a checkpoint of Transformer-XL", c);
+  if (!c.untie_r) {
+    // Every layer's name for the one bias of all, once more.
+    made.unread = {{".dec_attn.r_r_bias", 0}, {".dec_attn.r_w_bias", 0}};
+  }
+  return made;
 }
 
 }  // namespace
