@@ -13,6 +13,19 @@ Attribute perm(std::vector<std::int64_t> axes) {
   return {std::move(axes)};
 }
 
+// `name`/Mul: position × frequency, float [positions, size / 2].
+std::string angles_of(GraphBuilder& b, const std::string& name, const std::string& positions,
+                      std::int64_t size, float theta) {
+  std::vector<float> frequencies;
+  for (std::int64_t i = 0; i < size; i += 2) {
+    const double exponent = static_cast<double>(i) / static_cast<double>(size);
+    frequencies.push_back(static_cast<float>(1.0 / std::pow(static_cast<double>(theta), exponent)));
+  }
+  const std::string real = b.node("Cast", name + "/Cast", {positions}, {{"to", {std::int64_t{1}}}});
+  const std::string column = b.node("Unsqueeze", name + "/Unsqueeze", {real, b.constant("axis_1", {1})});
+  return b.node("Mul", name + "/Mul", {column, b.table(name + "/frequencies", {1, size / 2}, frequencies)});
+}
+
 }  // namespace
 
 std::string sequence_length(GraphBuilder& b, const std::string& ids) {
@@ -94,17 +107,15 @@ std::string joint_attention(GraphBuilder& b, const JointAttention& a, const std:
   return merge_heads(b, a.scope, b.attention(a.scope, q, k, v, mask, size), a.width);
 }
 
+void sinusoids(GraphBuilder& b, const std::string& name, const std::string& positions, std::int64_t width) {
+  const std::string angles = angles_of(b, name, positions, width, 10000.0F);
+  b.node("Concat", name, {b.node("Sin", name + "/Sin", {angles}), b.node("Cos", name + "/Cos", {angles})},
+         {{"axis", {std::int64_t{1}}}});
+}
+
 void rotary_angles(GraphBuilder& b, const std::string& name, const std::string& positions, std::int64_t size,
                    float theta) {
-  std::vector<float> frequencies;
-  for (std::int64_t i = 0; i < size; i += 2) {
-    const double exponent = static_cast<double>(i) / static_cast<double>(size);
-    frequencies.push_back(static_cast<float>(1.0 / std::pow(static_cast<double>(theta), exponent)));
-  }
-  const std::string real = b.node("Cast", name + "/Cast", {positions}, {{"to", {std::int64_t{1}}}});
-  const std::string column = b.node("Unsqueeze", name + "/Unsqueeze", {real, b.constant("axis_1", {1})});
-  const std::string angles =
-      b.node("Mul", name + "/Mul", {column, b.table(name + "/frequencies", {1, size / 2}, frequencies)});
+  const std::string angles = angles_of(b, name, positions, size, theta);
   const std::string both =
       b.node("Concat", name + "/Concat", {angles, angles}, {{"axis", {std::int64_t{1}}}});
   b.node("Cos", name + "/Cos", {both});

@@ -55,6 +55,9 @@ struct JointAttention {
 std::string joint_attention(GraphBuilder& b, const JointAttention& a, const std::string& x,
                             const std::string& mask);
 
+/// `name`: the sines, then the cosines of position × frequency, [positions, width] (Vaswani et al., 2017).
+void sinusoids(GraphBuilder& b, const std::string& name, const std::string& positions, std::int64_t width);
+
 /// `name`/Cos and `name`/Sin of position × frequency, [seq, size]; both halves of a head turn by the same
 /// angles (Su et al., 2021, in Hugging Face's layout).
 void rotary_angles(GraphBuilder& b, const std::string& name, const std::string& positions, std::int64_t size,

@@ -69,10 +69,6 @@ class TransformerXl {
     return b_.node("Unsqueeze", name, {x, b_.constant("axis_" + std::to_string(axis), {axis})});
   }
 
-  std::string cast(const std::string& name, const std::string& x, DataType type) {
-    return b_.node("Cast", name, {x}, {{"to", {static_cast<std::int64_t>(type)}}});
-  }
-
   std::string slice(const std::string& name, const std::string& x, std::int64_t axis, std::int64_t from) {
     return b_.node("Slice", name,
                    {x, b_.constant("from_" + std::to_string(from), {from}), b_.constant("to_end", {kEnd}),
@@ -161,19 +157,7 @@ class TransformerXl {
     if (c_.clamp_len > 0) {
       distances = b_.node("Min", "positions/Min", {distances, b_.scalar_int("clamp_len", c_.clamp_len)});
     }
-    std::vector<float> frequencies;
-    for (std::int64_t i = 0; i < c_.d_model; i += 2) {
-      frequencies.push_back(static_cast<float>(
-          1.0 / std::pow(10000.0, static_cast<double>(i) / static_cast<double>(c_.d_model))));
-    }
-    const std::string column =
-        unsqueeze("positions/Unsqueeze", cast("positions/Cast", distances, DataType::kFloat), 1);
-    const std::string angles =
-        b_.node("Mul", "positions/Mul",
-                {column, b_.table("positions/frequencies", {1, c_.d_model / 2}, frequencies)});
-    b_.node("Concat", "positions",
-            {b_.node("Sin", "positions/Sin", {angles}), b_.node("Cos", "positions/Cos", {angles})},
-            {{"axis", {std::int64_t{1}}}});
+    sinusoids(b_, "positions", distances, c_.d_model);
     const std::string length = unsqueeze("length/Unsqueeze", "length/Gather", 0);
     b_.node("Concat", "shift/tall", {b_.constant("keep_two", {0, 0}), b_.constant("rest", {-1}), length},
             {{"axis", {std::int64_t{0}}}});

@@ -56,20 +56,7 @@ class XlNet {
     const std::string distances =
         b_.node("Range", "positions/Range",
                 {length, b_.node("Neg", "positions/Neg", {length}), b_.scalar_int("minus_one", -1)});
-    std::vector<float> frequencies;
-    for (std::int64_t i = 0; i < c_.d_model; i += 2) {
-      frequencies.push_back(static_cast<float>(
-          1.0 / std::pow(10000.0, static_cast<double>(i) / static_cast<double>(c_.d_model))));
-    }
-    const std::string column =
-        unsqueeze("positions/Unsqueeze",
-                  b_.node("Cast", "positions/Cast", {distances}, {{"to", {std::int64_t{1}}}}), 1);
-    const std::string angles =
-        b_.node("Mul", "positions/Mul",
-                {column, b_.table("positions/frequencies", {1, c_.d_model / 2}, frequencies)});
-    b_.node("Concat", "positions",
-            {b_.node("Sin", "positions/Sin", {angles}), b_.node("Cos", "positions/Cos", {angles})},
-            {{"axis", {std::int64_t{1}}}});
+    sinusoids(b_, "positions", distances, c_.d_model);
     const std::string one = unsqueeze("length/Unsqueeze", length, 0);
     b_.node("Concat", "shift/wide", {b_.constant("keep_two", {0, 0}), b_.constant("rest", {-1}), one},
             {{"axis", {std::int64_t{0}}}});
