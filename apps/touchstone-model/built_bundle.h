@@ -13,7 +13,7 @@ namespace touchstone {
 /// Writes one weight, in place. Errors are the bundle's.
 using FillWeight = std::function<Result<void>(const WeightSpec& weight, std::span<float> out)>;
 
-/// Makes both forms, the weights and their hash in `folder`, which the caller has created and commits.
+/// Makes all forms, the weights and their hash in `folder`, which the caller has created and commits.
 /// Errors: storage, invalid-model, those of `fill`.
 Result<Bundle> build_bundle(const ZooEntry& entry, const FillWeight& fill, const TemporaryFolder& folder);
 

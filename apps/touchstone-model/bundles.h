@@ -20,8 +20,8 @@ Result<Bundle> zoo_bundle(const ZooEntry& entry, const std::filesystem::path& bu
 Result<Bundle> file_bundle(const std::string& model, const std::filesystem::path& bundles);
 
 /// The bundle of a checkpoint folder with config.json and model.safetensors or pytorch_model.bin (or shards
-/// of either with their index); kept like a file's, as long as those do not change. Errors: invalid-model and
-/// unsupported, naming field, tensor and file; storage.
-Result<Bundle> checkpoint_bundle(const std::string& folder, const std::filesystem::path& bundles);
+/// of either with their index), or of a graph of its generation; kept like a file's, as long as those do not
+/// change. Errors: invalid-model and unsupported, naming field, tensor and file; storage.
+Result<Bundle> checkpoint_bundle(const ModelName& model, const std::filesystem::path& bundles);
 
 }  // namespace touchstone

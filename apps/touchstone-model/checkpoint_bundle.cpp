@@ -146,11 +146,13 @@ Result<std::map<std::string, TensorIndex::const_iterator>> match(const ZooEntry&
   return found;
 }
 
-Result<Bundle> make(const fs::path& folder, const fs::path& bundles) {
-  SourceNote note(folder, bundles);
+Result<Bundle> make(const fs::path& folder, const std::string& graph, const fs::path& bundles) {
+  SourceNote note(folder.string() + graph, bundles);
   note.add((folder / "config.json").string());
   TOUCHSTONE_ASSIGN(const json config, read_config(folder));
-  TOUCHSTONE_ASSIGN(const ZooEntry entry, entry_of(folder, config));
+  TOUCHSTONE_ASSIGN(const ZooEntry whole, entry_of(folder, config));
+  TOUCHSTONE_ASSIGN(const ZooEntry* chosen, graph_of(whole, graph));
+  const ZooEntry& entry = *chosen;
   TOUCHSTONE_ASSIGN(const auto files, checkpoint_files(folder.string()));
   for (const std::string& file : files) {
     note.add(file);
@@ -162,7 +164,7 @@ Result<Bundle> make(const fs::path& folder, const fs::path& bundles) {
     return copy_as_float(name, tensor, weight.transposed, out);
   };
   // Named by what the files looked like: another process that makes the same one makes the same bundle.
-  std::string stamps;
+  std::string stamps = graph;
   for (const auto& [file, stamp] : note.files()) {
     stamps += fmt::format("|{}|{}|{}", file, stamp.size, stamp.time);
   }
@@ -170,7 +172,7 @@ Result<Bundle> make(const fs::path& folder, const fs::path& bundles) {
   const TemporaryFolder place(bundles / name);
   TOUCHSTONE_TRY(place.create());
   TOUCHSTONE_ASSIGN(Bundle bundle, build_bundle(entry, copy, place));
-  bundle.source = folder.string();
+  bundle.source = folder.string() + graph;
   TOUCHSTONE_ASSIGN(Bundle made, place.commit(bundle));
   TOUCHSTONE_TRY(note.write(name));
   return made;
@@ -178,13 +180,13 @@ Result<Bundle> make(const fs::path& folder, const fs::path& bundles) {
 
 }  // namespace
 
-Result<Bundle> checkpoint_bundle(const std::string& model, const fs::path& bundles) {
+Result<Bundle> checkpoint_bundle(const ModelName& model, const fs::path& bundles) {
   std::error_code error;
-  const fs::path folder = fs::weakly_canonical(fs::absolute(model), error);
-  if (auto bundle = SourceNote(folder, bundles).bundle()) {
+  const fs::path folder = fs::weakly_canonical(fs::absolute(model.base), error);
+  if (auto bundle = SourceNote(folder.string() + model.graph, bundles).bundle()) {
     return std::move(*bundle);
   }
-  return make(folder, bundles);
+  return make(folder, model.graph, bundles);
 }
 
 }  // namespace touchstone

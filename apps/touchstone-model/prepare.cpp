@@ -58,6 +58,7 @@ Result<json> list_zoo() {
                       {"weight_bytes", count.bytes},
                       {"stated", entry.stated},
                       {"flops", *flops},
+                      {"generates", !entry.generation.empty()},
                       {"max_sequence", entry.max_sequence ? json(*entry.max_sequence) : json()}});
   }
   return json{{"models", models}};
@@ -65,15 +66,23 @@ Result<json> list_zoo() {
 
 Result<Bundle> prepare_bundle(const std::string& model, const std::string& home) {
   const auto bundles = std::filesystem::path(home) / "bundles";
-  if (const ZooEntry* entry = find_in_zoo(model)) {
-    return zoo_bundle(*entry, bundles);
+  const ModelName name = parse_model_name(model);
+  if (const ZooEntry* entry = find_in_zoo(name.base)) {
+    TOUCHSTONE_ASSIGN(const ZooEntry* graph, graph_of(*entry, name.graph));
+    return zoo_bundle(*graph, bundles);
   }
   std::error_code unknown;
-  if (std::filesystem::is_directory(model, unknown)) {
-    return checkpoint_bundle(model, bundles);
+  if (std::filesystem::is_directory(name.base, unknown)) {
+    return checkpoint_bundle(name, bundles);
   }
   const bool looks_like_file =
       model.find('/') != std::string::npos || std::filesystem::path(model).has_extension();
+  if (!name.graph.empty() && looks_like_file) {
+    return fail(
+        Reason::kUnsupported,
+        "{}: '{}' is of zoo models and checkpoints; of ONNX files, give the one that holds that graph", model,
+        name.graph);
+  }
   if (!looks_like_file) {
     std::vector<std::string> known;
     for (const ZooModel& other : zoo()) {

@@ -14,7 +14,7 @@
 namespace touchstone {
 
 /// Changes whenever the same files would give another bundle.
-inline constexpr int kSourceVersion = 4;
+inline constexpr int kSourceVersion = 5;
 
 /// Kept beside the bundles; holds size and time of every file that went into one.
 class SourceNote {

@@ -17,6 +17,7 @@ enum ExitCode : int { kDone = 0, kFailed = 1, kUsageError = 2, kDifferent = 3, k
 using Action = std::function<int()>;
 
 void add_run(CLI::App& app, Action& action);
+void add_tune(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_engines(CLI::App& app, Action& action);
 void add_models(CLI::App& app, Action& action);

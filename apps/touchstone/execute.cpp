@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 
+#include "bench/generation.h"
 #include "engines/catalogue.h"
+#include "results/views/views.h"
 
 namespace touchstone {
 namespace {
@@ -41,7 +44,7 @@ Verbosity verbosity_of(const RunOptions& options) {
   return options.json_lines ? Verbosity::kJsonLines : options.quiet ? Verbosity::kQuiet : Verbosity::kTable;
 }
 
-Result<RunSummary> execute(const RunOptions& options, const Plan& plan, bool verify_only, LiveTable& table) {
+Result<RunRequest> request_of(const RunOptions& options, const Plan& plan, bool verify_only) {
   RunRequest request;
   request.plan = plan;
   if (verify_only) {
@@ -53,7 +56,61 @@ Result<RunSummary> execute(const RunOptions& options, const Plan& plan, bool ver
   request.resume = options.resume;
   request.several = options.several;
   request.verify_only = verify_only;
+  request.refused = options.refused;
+  request.facts = options.facts;
+  return request;
+}
+
+Result<RunSummary> execute(const RunOptions& options, const Plan& plan, bool verify_only, LiveTable& table) {
+  TOUCHSTONE_ASSIGN(const RunRequest request, request_of(options, plan, verify_only));
   return run_plan(request, table);
+}
+
+int each_graph(const RunOptions& options, const Plan& plan,
+               const std::function<int(const RunOptions&, const Plan&)>& act) {
+  const Installation installation = installation_at(options.home);
+  const bool talks = verbosity_of(options) == Verbosity::kTable;
+  if (const auto checked = check_engines(plan, installation); !checked) {
+    return report(checked.error());
+  }
+  const auto proof = prove_generation(plan, installation, [&](const std::string& text) {
+    if (talks) {
+      fmt::print("{}\n", text);
+      std::fflush(stdout);
+    }
+  });
+  if (!proof) {
+    return report(proof.error());
+  }
+  RunOptions own = options;
+  for (const GenerationVerdict& column : proof->columns) {
+    std::string& fact = own.facts[kGenerationFact + column.column];
+    if (column.error) {
+      own.refused.emplace(column.column, *column.error);
+      fact = column.error->message;
+    } else {
+      fact = fmt::format("{} over {} tokens after a prompt of {} (largest error {:.1e})", column.verdict,
+                         proof->steps, proof->prompt, column.max_error);
+    }
+    if (talks) {
+      fmt::print("{}: {}\n", column.column, fact);
+    }
+  }
+  int code = kDone;
+  for (const char* graph : {kPrefill, kDecode}) {
+    Plan part = plan;
+    part.model += graph;
+    part.generate = false;
+    if (part.budget) {
+      *part.budget /= 2;
+    }
+    const int outcome = act(own, part);
+    code = std::max(code, outcome);
+    if (outcome == kInterruptedExit) {
+      break;
+    }
+  }
+  return code;
 }
 
 PlansOutcome each_plan(const RunOptions& options, const std::vector<Plan>& plans,

@@ -27,7 +27,8 @@ int dispatch(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(kFooter);
   Action action;
-  for (const auto add : {add_run, add_verify, add_engines, add_models, add_show, add_export, add_compare}) {
+  for (const auto add :
+       {add_run, add_verify, add_tune, add_engines, add_models, add_show, add_export, add_compare}) {
     add(app, action);
   }
   if (argc < 2) {

@@ -16,12 +16,13 @@ void print_model(const nlohmann::json& model) {
     shape.push_back(value.dump());
   }
   const auto& limit = model.at("max_sequence");
-  fmt::print("{:24} {:>11} parameters {:>8}  {:>7.2f} GFLOP at {:6} {}{}\n",
+  fmt::print("{:24} {:>11} parameters {:>8}  {:>7.2f} GFLOP at {:6} {}{}{}\n",
              model.at("name").get<std::string>(), model.at("parameters").get<std::uint64_t>(),
              human_bytes(model.at("weight_bytes").get<std::uint64_t>()),
              model.at("flops").get<double>() / 1e9, fmt::format("{}", fmt::join(shape, "×")),
              model.at("description").get<std::string>(),
-             limit.is_null() ? "" : fmt::format("; up to {} positions", limit.get<std::int64_t>()));
+             limit.is_null() ? "" : fmt::format("; up to {} positions", limit.get<std::int64_t>()),
+             model.at("generates").get<bool>() ? "; --generate" : "");
 }
 
 }  // namespace
@@ -41,8 +42,8 @@ void add_models(CLI::App& app, Action& action) {
       }
       fmt::print(
           "Operations at the shape beside them; a multiply-add counts as two. A file or a checkpoint's "
-          "folder will do "
-          "as well as a name.\n");
+          "folder "
+          "will do as well as a name.\n");
       return static_cast<int>(kDone);
     };
   });

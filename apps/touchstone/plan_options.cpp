@@ -23,6 +23,10 @@ void PlanOptions::add_to(CLI::App& command, bool timing) {
       ->check(one_of({"dynamic", "fixed"}))
       ->delimiter(',')
       ->allow_extra_args(false);
+  command.add_flag(
+      "--generate", generate,
+      "Text generation: a prompt, then token by token, each timed for itself; --seq is the length "
+      "of the prompt and of the context");
   command.add_option("--inputs", inputs,
                      "Your own inputs: an .npz or .npy file, or a folder of ONNX test data");
   command.add_option("--expected", expected, "The outputs that --inputs should give: an .npz or .npy file");
@@ -55,6 +59,8 @@ void PlanOptions::add_to(CLI::App& command, bool timing) {
     command.add_option("--budget", budget, "For the whole run: 10m");
     command.add_option("--launches", launches, "Processes per engine, for the interval across launches");
     command.add_option("--items", items, "Rows, images, of which the answer says how long all take: 1000");
+    command.add_flag("--tuned", tuned,
+                     "Beside each engine's defaults also what `touchstone tune` found best");
     command.add_option("--baseline", baseline, "The column that the others are compared with");
   }
 }
@@ -79,7 +85,10 @@ void PlanOptions::apply_axes(Plan& plan) const {
     for (const std::string& device : plan.devices) {
       for (const std::string& precision : plan.precisions) {
         for (const int count : plan.threads) {
-          columns.push_back({column.engine, column.shape_mode, device, precision, count, column.options});
+          columns.push_back(column);
+          columns.back().device = device;
+          columns.back().precision = precision;
+          columns.back().threads = count;
         }
       }
     }
@@ -188,6 +197,16 @@ Result<Plan> PlanOptions::with_flags(Plan plan) const {
   apply_axes(plan);
   TOUCHSTONE_TRY(apply_limits(plan));
   TOUCHSTONE_TRY(apply_inputs(plan));
+  plan.generate = plan.generate || generate;
+  plan.tuned = plan.tuned || tuned;
+  if (plan.generate && plan.tuned) {
+    return fail(Reason::kUsage,
+                "--tuned does not go with --generate; run MODEL:prefill and MODEL:decode --tuned instead");
+  }
+  if (plan.generate && (!plan.inputs.empty() || plan.items)) {
+    return fail(Reason::kUsage,
+                "--generate makes its own prompts: it goes with neither --inputs nor --items");
+  }
   plan.baseline = baseline.empty() ? plan.baseline : baseline;
   if (plan.engines.empty() && plan.columns.empty()) {
     plan.engines = {{"onnxruntime", "", ""},

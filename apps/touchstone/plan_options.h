@@ -18,6 +18,7 @@ struct PlanOptions {
   std::optional<std::uint64_t> seed;
   std::optional<int> launches;
   std::optional<std::int64_t> items;
+  bool generate = false, tuned = false;
 
   void add_to(CLI::App& command, bool timing);
   /// One plan a model, in the order in which they run. Flags win over the plan file or the preset; a MODEL

@@ -39,6 +39,7 @@ Result<std::vector<std::string>> write_views(const RunOptions& options, const Ru
   std::string stem = stem_of(results);
   if (options.several) {
     stem += "-" + std::filesystem::path(data.run.model).stem().string();
+    std::replace(stem.begin(), stem.end(), ':', '-');
   }
   TOUCHSTONE_TRY(write_view(stem + ".csv", render_csv(data)));
   TOUCHSTONE_TRY(write_view(stem + ".md", render_article(data)));
@@ -118,14 +119,15 @@ int run_one(const RunOptions& options, const Plan& plan) {
   return conclude(options, *summary);
 }
 
-// The page over all models of a preset.
-int write_averages(const RunOptions& options) {
+// A page over all models of the file.
+int write_page(const RunOptions& options, const char* name,
+               std::string (*render)(const std::vector<RunData>&)) {
   const auto runs = load_latest_runs(options.results);
   if (!runs) {
     return report(runs.error());
   }
-  const std::string page = render_averages(*runs);
-  const std::string path = stem_of(options.results) + "-averages.md";
+  const std::string page = render(*runs);
+  const std::string path = fmt::format("{}-{}.md", stem_of(options.results), name);
   if (const auto written = write_view(path, page); !written) {
     return report(written.error());
   }
@@ -140,13 +142,17 @@ int run(RunOptions options) {
   if (!plans) {
     return report(plans.error());
   }
-  options.several = plans->size() > 1;
-  const PlansOutcome outcome =
-      each_plan(options, *plans, [&](const Plan& plan) { return run_one(options, plan); });
+  // A plan file or the flags make all of the plans generate, or none.
+  const bool generate = plans->front().generate;
+  options.several = plans->size() > 1 || generate;
+  const PlansOutcome outcome = each_plan(options, *plans, [&](const Plan& plan) {
+    return generate ? each_graph(options, plan, run_one) : run_one(options, plan);
+  });
   if (!options.several || outcome.stopped) {
     return outcome.code;
   }
-  return std::max(outcome.code, write_averages(options));
+  return std::max(outcome.code, generate ? write_page(options, "generation", render_generation)
+                                         : write_page(options, "averages", render_averages));
 }
 
 }  // namespace

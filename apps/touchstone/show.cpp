@@ -22,7 +22,14 @@ const std::map<std::string, View>& views() {
   return kViews;
 }
 
-constexpr const char* kAverages = "averages";  // over all models of the file, not of one run
+using PageView = std::string (*)(const std::vector<RunData>&);
+
+// Over all models of the file, not of one run.
+const std::map<std::string, PageView>& pages() {
+  static const std::map<std::string, PageView> kPages = {{"averages", render_averages},
+                                                         {"generation", render_generation}};
+  return kPages;
+}
 
 struct ViewOptions {
   std::string results, format = "csv", output;
@@ -52,9 +59,9 @@ int print(const ViewOptions& options, View view) {
   return data ? write(options, view(*data)) : report(data.error());
 }
 
-int print_averages(const ViewOptions& options) {
+int print_page(const ViewOptions& options, PageView page) {
   const auto runs = load_latest_runs(options.results);
-  return runs ? write(options, render_averages(*runs)) : report(runs.error());
+  return runs ? write(options, page(*runs)) : report(runs.error());
 }
 
 std::string table_and_answer(const RunData& data) {
@@ -77,14 +84,15 @@ void add_export(CLI::App& app, Action& action) {
   add_source(*command, *options);
   command
       ->add_option("--format", options->format,
-                   "csv, json, markdown, article, or averages over all models of the file")
-      ->check(one_of({"csv", "json", "markdown", "article", kAverages}))
+                   "csv, json, markdown, article; over all models of the file: averages, generation")
+      ->check(one_of({"csv", "json", "markdown", "article", "averages", "generation"}))
       ->capture_default_str();
   command->add_option("-o,--output", options->output, "The file to write; default: standard output");
   command->callback([options, &action] {
     action = [options] {
-      return options->format == kAverages ? print_averages(*options)
-                                          : print(*options, views().at(options->format));
+      const auto page = pages().find(options->format);
+      return page != pages().end() ? print_page(*options, page->second)
+                                   : print(*options, views().at(options->format));
     };
   });
 }

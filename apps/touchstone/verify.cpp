@@ -91,7 +91,11 @@ int verify(RunOptions options) {
     options.results = folder->path + "/verify.db";
   }
   options.several = plans->size() > 1;
-  return each_plan(options, *plans, [&](const Plan& plan) { return verify_one(options, plan); }).code;
+  return each_plan(options, *plans,
+                   [&](const Plan& plan) {
+                     return plan.generate ? each_graph(options, plan, verify_one) : verify_one(options, plan);
+                   })
+      .code;
 }
 
 }  // namespace

@@ -243,6 +243,9 @@ Result<void> GroupRunner::prove_steps(std::size_t column,
   }
   cell.load_ns = session.load_ns();
   cell.options = session.options_in_force();
+  if (const std::string& form = session.setting().column.form; !form.empty()) {
+    cell.options["touchstone.form"] = form;
+  }
   cell.version = session.engine_version();
   cell.first_ns.reset();
   const std::vector<InputBatch> batches = context_.inputs.batches(dimensions_);

@@ -153,7 +153,7 @@ std::optional<std::string> batch_dimension(const Bundle& bundle) {
 }
 
 std::optional<std::string> sequence_dimension(const Bundle& bundle) {
-  return named_like(bundle, {"seq", "length", "token"});
+  return named_like(bundle, {"seq", "length", "token", "past"});
 }
 
 double shape_size(const DimensionValues& shape) {

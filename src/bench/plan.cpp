@@ -2,6 +2,7 @@
 #include "bench/plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace touchstone {
@@ -71,7 +72,13 @@ std::string column_label(const Column& column, const std::vector<Column>& among)
   if (varies(among, [](const Column& c) { return c.device; }) || column.device != "cpu") {
     label += " " + column.device;
   }
-  if (varies(among, [](const Column& c) { return c.threads; })) {
+  if (!column.variant.empty()) {
+    return label + " " + column.variant;
+  }
+  std::vector<Column> plain;
+  std::copy_if(among.begin(), among.end(), std::back_inserter(plain),
+               [](const Column& c) { return c.variant.empty(); });
+  if (!plain.empty() && varies(plain, [](const Column& c) { return c.threads; })) {
     label += fmt::format(" {}t", column.threads);
   }
   return label;
@@ -107,6 +114,9 @@ std::string canonical_plan(const Plan& plan) {
   for (const Column& column : plan.columns) {
     json["columns"].push_back({selector(column.engine), column.shape_mode, column.device, column.precision,
                                column.threads, column.options});
+    if (!column.form.empty() || !column.variant.empty()) {
+      json["columns"].back().push_back({column.form, column.variant});
+    }
   }
   return json.dump();
 }

@@ -32,6 +32,8 @@ struct Column {
   std::string precision = "f32";
   int threads = 0;  // 0: one per physical core of the CPU set
   std::map<std::string, std::string> options;
+  std::string form = {};     // of the model; empty: the one that the engine's manifest names
+  std::string variant = {};  // what tells it from another column of the same engine: `tuned`, `threads=1`
   bool operator==(const Column&) const = default;
 };
 
@@ -62,6 +64,8 @@ struct Plan {
   std::string expected;                       // the outputs they should give: .npz or .npy
   std::map<std::string, double> tolerances;   // output -> limit; "" is all outputs
   std::map<std::string, std::string> judges;  // output -> largest-error, cosine or top-1
+  bool tuned = false;     // beside every column also the engine as `touchstone tune` found it best
+  bool generate = false;  // the graphs of generation, prompt and token, in place of the whole
   std::optional<std::int64_t> items;  // rows for which the answer gives the time of all: a thousand images
   int launches = 1;                   // processes per column for the across-launch interval
   std::string baseline;               // a column label; empty: the first column

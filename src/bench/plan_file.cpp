@@ -159,6 +159,17 @@ Reader text_field(std::string key, T Plan::*member, Parse parse) {
   };
 }
 
+Reader switch_field(std::string key, bool Plan::*member) {
+  return [=](const Place& place, Plan& plan) -> Result<void> {
+    const auto value = place.node.value_exact<bool>();
+    if (!value) {
+      return wrong(place, key, "true or false");
+    }
+    plan.*member = *value;
+    return {};
+  };
+}
+
 Reader list_field(std::string key, std::vector<std::string> Plan::*member) {
   return [=](const Place& place, Plan& plan) -> Result<void> {
     TOUCHSTONE_ASSIGN(plan.*member, texts_of(place, key));
@@ -191,6 +202,8 @@ const std::map<std::string, Reader>& readers() {
       {"tolerance", each_text("tolerance", add_tolerance)},
       {"judge", each_text("judge", add_judge)},
       {"seed", read_seed},
+      {"generate", switch_field("generate", &Plan::generate)},
+      {"tuned", switch_field("tuned", &Plan::tuned)},
       {"items", read_items},
       {"launches", read_launches},
       {"precision-target", text_field("precision-target", &Plan::precision_target, parse_fraction)},

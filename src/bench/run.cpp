@@ -2,7 +2,7 @@
 #include "bench/run.h"
 
 #include <fmt/chrono.h>
-#include <unistd.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,12 +12,13 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "bench/cpu_set.h"
 #include "bench/environment.h"
 #include "bench/group_runner.h"
 #include "bench/helper_process.h"
 #include "bench/layout.h"
+#include "bench/planned_columns.h"
 #include "bench/time_budget.h"
+#include "bench/tuned.h"
 #include "measure/machine.h"
 
 namespace touchstone {
@@ -27,8 +28,6 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-// A worker may use this share of the machine's memory unless the plan says otherwise.
-constexpr double kMemoryShare = 0.9;
 // Shapes whose pass is longer than this are not repeated in further launches.
 constexpr double kLongestRepeatedPass = 2.0;
 
@@ -64,7 +63,6 @@ class Run {
   bool group_waits(std::size_t shape) const;
   void show(std::size_t shape, std::size_t column, const CellView& cell, const std::string& activity);
   void tell_progress(std::size_t shape);
-  std::string log_path(const std::string& label) const;
 
   const RunRequest& request_;
   const Plan& plan_;
@@ -81,6 +79,7 @@ class Run {
   std::vector<std::optional<Error>> missing_;  // by column: why it cannot run at all
   std::vector<DimensionValues> shapes_;
   std::vector<std::vector<CellRecord>> cells_;  // by shape, then column
+  std::string tuned_;                           // what `--tuned` added, in words
   std::unique_ptr<InputSource> inputs_;
   std::unique_ptr<ReferenceStore> reference_;
   std::unique_ptr<TimeBudget> budget_;
@@ -91,31 +90,24 @@ class Run {
   std::size_t done_groups_ = 0;
 };
 
-std::string Run::log_path(const std::string& label) const {
-  std::string name = label;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '/' || c == ' ' || c == ':' || c == '='; }, '-');
-  return fmt::format("{}/logs/{}-{}.log", request_.installation.home, name, getpid());
-}
-
 Result<void> Run::set_up() {
   TOUCHSTONE_ASSIGN(const auto catalogue, read_catalogue(request_.installation.manifests));
-  TOUCHSTONE_ASSIGN(const auto columns, layout_columns(plan_, catalogue));
+  TOUCHSTONE_ASSIGN(auto columns, layout_columns(plan_, catalogue));
   TOUCHSTONE_TRY(set_up_inputs());
   TOUCHSTONE_ASSIGN(shapes_, layout_shapes(plan_, bundle_, inputs_->user()));
-  const int most = std::max_element(columns.begin(), columns.end(), [](const Column& a, const Column& b) {
-                     return a.threads < b.threads;
-                   })->threads;
-  TOUCHSTONE_ASSIGN(cpus_, choose_cpu_set(std::any_of(columns.begin(), columns.end(),
-                                                      [](const Column& c) { return c.threads == 0; })
-                                              ? 0
-                                              : most));
+  TOUCHSTONE_ASSIGN(cpus_, cpus_for(columns));
+  if (plan_.tuned) {
+    std::vector<std::string> notes;
+    TOUCHSTONE_ASSIGN(columns, with_tuned(columns, request_.installation, catalogue, bundle_, cpus_, notes));
+    for (const std::string& note : notes) {
+      observer_.note(note);
+    }
+    tuned_ = fmt::format("{}", fmt::join(notes, "; "));
+  }
   probe_.emplace(cpus_);
   for (std::size_t i = 0; i < MachineProbe::kFewestRuns; ++i) {
     probe_->run();
   }
-  std::error_code ignored;
-  fs::create_directories(request_.installation.home + "/logs", ignored);
   TOUCHSTONE_TRY(set_up_columns(catalogue, columns));
   TOUCHSTONE_TRY(set_up_reference(catalogue));
   std::vector<double> sizes;
@@ -158,43 +150,19 @@ Result<void> Run::set_up_inputs() {
 
 Result<void> Run::set_up_columns(const std::vector<EngineManifest>& catalogue,
                                  const std::vector<Column>& columns) {
-  const EnginePlaces places{request_.installation.home, request_.installation.bin};
-  const std::uint64_t limit =
-      plan_.memory_limit > 0
-          ? plan_.memory_limit
-          : static_cast<std::uint64_t>(kMemoryShare * static_cast<double>(usable_memory()));
-  for (const Column& column : columns) {
-    const std::string label = column_label(column, columns);
-    const int threads = column.threads == 0 ? static_cast<int>(cpus_.size()) : column.threads;
-    auto engine = resolve_engine(catalogue, places, column.engine.engine, column.engine.version,
-                                 column.engine.mode, column.device, threads);
-    if (!engine && engine.error().reason == Reason::kUsage) {
-      return tl::unexpected(engine.error());
+  TOUCHSTONE_ASSIGN(auto planned,
+                    planned_columns(plan_, request_.installation, bundle_, catalogue, columns, cpus_));
+  for (PlannedColumn& column : planned) {
+    const std::string& label = column.setting.label;
+    if (const auto refused = request_.refused.find(label); refused != request_.refused.end()) {
+      column.missing = refused->second;
     }
-    ColumnSession::Setting setting;
-    setting.column = column;
-    setting.label = label;
-    setting.threads = threads;
-    setting.cpus.assign(cpus_.begin(), cpus_.begin() + threads);
-    setting.memory_limit = limit;
-    setting.timeout = plan_.cell_timeout;
-    setting.log_file = log_path(label);
-    TOUCHSTONE_ASSIGN(setting.judging, judging_of(plan_, bundle_, column.precision));
-    std::optional<Error> missing;
-    if (engine) {
-      setting.engine = *engine;
-      const auto form = bundle_.forms.find(engine->manifest.form);
-      const FormFiles& files = form == bundle_.forms.end() ? bundle_.forms.at("source") : form->second;
-      setting.model = engine->manifest.reads == "onnx" ? files.onnx : files.graph;
-    } else {
-      missing = engine.error();
-      observer_.note(fmt::format("{}: {}", label, missing->message));
+    if (column.missing) {
+      observer_.note(fmt::format("{}: {}", label, column.missing->message));
     }
-    std::error_code ignored;
-    fs::remove(setting.log_file, ignored);
     view_.columns.push_back(label);
-    missing_.push_back(missing);
-    sessions_.emplace_back(std::move(setting), watch_);
+    missing_.push_back(std::move(column.missing));
+    sessions_.emplace_back(std::move(column.setting), watch_);
   }
   if (!plan_.baseline.empty()) {
     const auto found = std::find(view_.columns.begin(), view_.columns.end(), plan_.baseline);
@@ -212,18 +180,12 @@ Result<void> Run::set_up_columns(const std::vector<EngineManifest>& catalogue,
 }
 
 Result<void> Run::set_up_reference(const std::vector<EngineManifest>& catalogue) {
-  const EnginePlaces places{request_.installation.home, request_.installation.bin};
-  TOUCHSTONE_ASSIGN(const ResolvedEngine engine, resolve_engine(catalogue, places, "reference", "", "", "cpu",
-                                                                static_cast<int>(cpus_.size())));
+  TOUCHSTONE_ASSIGN(const ResolvedEngine engine, reference_engine(request_.installation, catalogue, cpus_));
   ReferenceStore::Setting setting;
   setting.bundle = bundle_;
   setting.folder = request_.installation.home + "/references";
   setting.threads = static_cast<int>(cpus_.size());
-  setting.launch.name = "reference";
-  setting.launch.command = engine.command;
-  setting.launch.cpus = cpus_;
-  setting.launch.timeout = std::max<std::chrono::nanoseconds>(plan_.cell_timeout, std::chrono::minutes(10));
-  setting.launch.log_file = log_path("reference");
+  setting.launch = reference_launch(plan_, request_.installation, engine, cpus_);
   if (const auto batch = batch_dimension(bundle_)) {
     for (const DimensionValues& shape : shapes_) {
       setting.largest_batch = std::max(setting.largest_batch, shape.at(*batch));
@@ -241,7 +203,7 @@ Result<void> Run::set_up_record() {
   record_.plan = canonical_plan(plan_);
   const UserInputs* user = inputs_->user();
   record_.plan_hash =
-      sha256(record_.plan + bundle_.hash + record_.kind + (user == nullptr ? "" : user->hash()));
+      sha256(record_.plan + tuned_ + bundle_.hash + record_.kind + (user == nullptr ? "" : user->hash()));
   record_.baseline = view_.columns[baseline_];
   record_.version = "0.1.0";
   record_.status = "running";
@@ -267,9 +229,13 @@ Result<void> Run::set_up_record() {
   TOUCHSTONE_TRY(store_.begin());
   TOUCHSTONE_TRY(store_.put_run(record_));
   auto facts = describe_machine(cpus_);
+  facts.insert(request_.facts.begin(), request_.facts.end());
   for (const ColumnSession& session : sessions_) {
     facts["worker.command." + session.setting().label] =
         fmt::format("{}", fmt::join(session.setting().engine.command, " "));
+  }
+  if (plan_.tuned) {
+    facts["tuned"] = tuned_;
   }
   if (user != nullptr) {
     facts["inputs"] = fmt::format("{} (sha256 of the data: {})", plan_.inputs, user->hash());

@@ -65,6 +65,8 @@ struct RunRequest {
   bool resume = false;
   bool several = false;      // one of several plans: with `resume`, one that was not begun yet is begun
   bool verify_only = false;  // prove, do not time
+  std::map<std::string, Error> refused;      // column label -> why it must not even be tried
+  std::map<std::string, std::string> facts;  // what else the record should say of this run
 };
 
 struct RunSummary {

@@ -51,8 +51,8 @@ Result<void> check_manifest(const EngineManifest& manifest, const fs::path& path
       return refuse("a shape mode", mode, "dynamic or fixed");
     }
   }
-  if (!contains({"source", "fused", "primitive"}, manifest.form)) {
-    return refuse("form", manifest.form, "source, fused or primitive");
+  if (!contains({"source", "fused", "packed"}, manifest.form)) {
+    return refuse("form", manifest.form, "source, fused or packed");
   }
   if (!contains({"onnx", "graph"}, manifest.reads)) {
     return refuse("reads", manifest.reads, "onnx or graph");
@@ -85,6 +85,14 @@ Result<EngineManifest> read_manifest(const fs::path& path) {
   if (const toml::table* environment = table["environment"].as_table()) {
     for (const auto& [key, value] : *environment) {
       manifest.environment[std::string(key.str())] = value.value_or(std::string());
+    }
+  }
+  if (const toml::table* tune = table["tune"].as_table()) {
+    manifest.tune_forms = texts(*tune, "forms");
+    if (const toml::table* options = (*tune)["options"].as_table()) {
+      for (const auto& [key, value] : *options) {
+        manifest.tune_options[std::string(key.str())] = texts(*options, key.str());
+      }
     }
   }
   if (const toml::array* versions = table["versions"].as_array()) {

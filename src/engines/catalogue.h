@@ -21,6 +21,9 @@ struct EngineManifest {
   std::vector<std::string> versions;      // those whose SDK can be installed; empty: nothing to install
   std::vector<std::string> library_path;  // within the SDK's folder
   std::map<std::string, std::string> environment;
+  /// What `touchstone tune` tries beside the defaults: forms of a bundle, and values of documented options.
+  std::vector<std::string> tune_forms;
+  std::map<std::string, std::vector<std::string>> tune_options;
   bool hidden = false;  // for testing the bench; not offered to users
 };
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "models/decoder_phase.h"
+
 namespace touchstone {
 namespace {
 
@@ -24,6 +26,19 @@ std::string angles_of(GraphBuilder& b, const std::string& name, const std::strin
   const std::string real = b.node("Cast", name + "/Cast", {positions}, {{"to", {std::int64_t{1}}}});
   const std::string column = b.node("Unsqueeze", name + "/Unsqueeze", {real, b.constant("axis_1", {1})});
   return b.node("Mul", name + "/Mul", {column, b.table(name + "/frequencies", {1, size / 2}, frequencies)});
+}
+
+// Which key positions are not later than a query's, [seq, seq].
+std::string not_later(GraphBuilder& b, const std::string& ids) {
+  const std::string positions = position_range(b, ids);
+  const std::string key = b.node("Unsqueeze", "mask/keys", {positions, b.constant("axis_0", {0})});
+  const std::string query = b.node("Unsqueeze", "mask/queries", {positions, b.constant("axis_1", {1})});
+  return b.node("LessOrEqual", "mask/LessOrEqual", {key, query});
+}
+
+std::string zero_where(GraphBuilder& b, const std::string& allowed) {
+  return b.node("Where", "mask/Where",
+                {allowed, b.scalar("mask/zero", 0.0F), b.scalar("mask/lowest", kLowest)});
 }
 
 }  // namespace
@@ -53,15 +68,15 @@ std::string padding_mask(GraphBuilder& b, const std::string& mask) {
 }
 
 std::string causal_mask(GraphBuilder& b, const std::string& ids, const std::string& mask) {
-  const std::string positions = position_range(b, ids);
-  const std::string key = b.node("Unsqueeze", "mask/keys", {positions, b.constant("axis_0", {0})});
-  const std::string query = b.node("Unsqueeze", "mask/queries", {positions, b.constant("axis_1", {1})});
-  const std::string earlier = b.node("LessOrEqual", "mask/LessOrEqual", {key, query});
+  const std::string earlier = not_later(b, ids);
   const std::string rows = b.node("Unsqueeze", "mask/Unsqueeze", {mask, b.constant("axis_1", {1})});
   const std::string wide = b.node("Unsqueeze", "mask/Unsqueeze_1", {rows, b.constant("axis_2", {2})});
   const std::string real = b.node("Cast", "mask/Cast", {wide}, {{"to", {std::int64_t{9}}}});  // to bool
-  const std::string both = b.node("And", "mask/And", {earlier, real});
-  return b.node("Where", "mask/Where", {both, b.scalar("mask/zero", 0.0F), b.scalar("mask/lowest", kLowest)});
+  return zero_where(b, b.node("And", "mask/And", {earlier, real}));
+}
+
+std::string causal_mask(GraphBuilder& b, const std::string& ids) {
+  return zero_where(b, not_later(b, ids));
 }
 
 std::string split_heads(GraphBuilder& b, const std::string& scope, const std::string& x, std::int64_t heads,
@@ -102,8 +117,15 @@ std::string joint_attention(GraphBuilder& b, const JointAttention& a, const std:
     return split_heads(b, part(which), part(which), a.heads, size, std::move(permutation));
   };
   const std::string q = heads("query", {0, 2, 1, 3});
-  const std::string k = heads("key", {0, 2, 3, 1});
-  const std::string v = heads("value", {0, 2, 1, 3});
+  std::string k, v;
+  if (a.phase != nullptr && a.phase->generates()) {
+    const std::string keys = a.phase->remember(a.layer, "key", heads("key", {0, 2, 1, 3}));
+    k = b.node("Transpose", a.scope + "/key/turned", {keys}, {{"perm", perm({0, 1, 3, 2})}});
+    v = a.phase->remember(a.layer, "value", heads("value", {0, 2, 1, 3}));
+  } else {
+    k = heads("key", {0, 2, 3, 1});
+    v = heads("value", {0, 2, 1, 3});
+  }
   return merge_heads(b, a.scope, b.attention(a.scope, q, k, v, mask, size), a.width);
 }
 

@@ -9,6 +9,8 @@
 
 namespace touchstone {
 
+class DecoderPhase;
+
 /// The spread of biases and LayerNorm gains, where the architectures start them at 0 and 1: with those, a
 /// lost bias or gain could not be seen.
 inline constexpr float kBiasDeviation = 0.02F;
@@ -23,6 +25,8 @@ std::string padding_mask(GraphBuilder& b, const std::string& mask);
 /// 0 where a position may look (not later than itself, `mask` 1), the lowest float elsewhere: [batch, 1, seq,
 /// seq].
 std::string causal_mask(GraphBuilder& b, const std::string& ids, const std::string& mask);
+/// The same without padding: [seq, seq].
+std::string causal_mask(GraphBuilder& b, const std::string& ids);
 
 /// [batch, seq, heads·size] -> [batch, seq, heads, size], transposed by `permutation`.
 std::string split_heads(GraphBuilder& b, const std::string& scope, const std::string& x, std::int64_t heads,
@@ -49,6 +53,8 @@ struct JointAttention {
   std::int64_t width;
   std::int64_t heads;
   float deviation;
+  DecoderPhase* phase = nullptr;  // where keys and values are handed on
+  std::int64_t layer = 0;         // whose they are
 };
 
 /// The heads' outputs side by side, before the output projection: [batch, seq, width].

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/zoo.h"
 
+#include <fmt/ranges.h>
+
 namespace touchstone {
 
 // families.inc lists the files of families/, one TOUCHSTONE_FAMILY(name) each; CMake writes it.
@@ -45,11 +47,45 @@ WeightCount count_weights(const ZooEntry& entry) {
   return count;
 }
 
-const ZooEntry* find_in_zoo(const std::string& name) {
-  for (const ZooModel& model : zoo()) {
-    if (model.entry->name == name) {
-      return model.entry;
+ModelName parse_model_name(const std::string& text) {
+  for (const std::string graph : {":prefill", ":decode"}) {
+    if (text.ends_with(graph)) {
+      return {text.substr(0, text.size() - graph.size()), graph};
     }
+  }
+  return {text, ""};
+}
+
+Result<const ZooEntry*> graph_of(const ZooEntry& entry, const std::string& graph) {
+  if (graph.empty()) {
+    return &entry;
+  }
+  for (const ZooEntry& other : entry.generation) {
+    if (other.name == entry.name + graph) {
+      return &other;
+    }
+  }
+  std::vector<std::string> able;
+  for (const ZooModel& model : zoo()) {
+    if (!model.entry->generation.empty()) {
+      able.push_back(model.entry->name);
+    }
+  }
+  return fail(
+      Reason::kUnsupported,
+      "{} has no graph '{}': generation is built for {} and for checkpoints of their architectures that "
+      "have a language head",
+      entry.name, graph.substr(1), fmt::join(able, ", "));
+}
+
+const ZooEntry* find_in_zoo(const std::string& name) {
+  const ModelName wanted = parse_model_name(name);
+  for (const ZooModel& model : zoo()) {
+    if (model.entry->name != wanted.base) {
+      continue;
+    }
+    const auto found = graph_of(*model.entry, wanted.graph);
+    return found ? *found : nullptr;
   }
   return nullptr;
 }

@@ -23,6 +23,9 @@ struct ZooEntry {
   std::function<ModelDefinition(Form)> build;
   /// Parameters that checkpoints hold and inference never reads, by name; counted, not built.
   std::map<std::string, std::int64_t> unread = {};
+  /// The graphs `NAME:prefill` and `NAME:decode` of a decoder that can generate, with the same weights
+  /// (decoder_phase.h).
+  std::vector<ZooEntry> generation = {};
 };
 
 /// One architecture, in one file of families/.
@@ -35,7 +38,7 @@ struct Family {
 };
 
 /// Changes whenever the weights or graphs of the zoo do; part of the name under which a bundle is cached.
-inline constexpr int kZooVersion = 3;
+inline constexpr int kZooVersion = 4;
 
 const std::vector<Family>& families();
 /// All entries of all families, with their family.
@@ -49,6 +52,15 @@ struct WeightCount {
   std::uint64_t bytes = 0;       // of all weights that are built
 };
 WeightCount count_weights(const ZooEntry& entry);
+/// Null where there is none; `NAME:prefill` and `NAME:decode` are found too.
 const ZooEntry* find_in_zoo(const std::string& name);
+
+/// `gpt2:decode` is the graph ":decode" of `gpt2`; `graph` is empty where the name ends in no such word.
+struct ModelName {
+  std::string base, graph;
+};
+ModelName parse_model_name(const std::string& text);
+/// The entry itself, or its graph of generation. Errors: unsupported, where it has none.
+Result<const ZooEntry*> graph_of(const ZooEntry& entry, const std::string& graph);
 
 }  // namespace touchstone

@@ -20,6 +20,37 @@ const ZooEntry& bert_tiny() {
   return *find_in_zoo("bert-tiny");
 }
 
+// Every value is made once, before the nodes that read it.
+void check_order(const ZooEntry& entry) {
+  CAPTURE(entry.name);
+  for (const Form form : {Form::kPrimitive, Form::kFused}) {
+    const ModelDefinition model = entry.build(form);
+    std::set<std::string> known = {""};  // an optional input left out
+    for (const ValueInfo& input : model.graph.inputs) {
+      known.insert(input.name);
+    }
+    for (const WeightSpec& weight : model.weights) {
+      CHECK(known.insert(weight.name).second);
+    }
+    for (const auto& [name, constant] : model.graph.initializers) {
+      CHECK(known.insert(name).second);
+    }
+    std::set<std::string> nodes;
+    for (const Node& node : model.graph.nodes) {
+      CHECK_MESSAGE(nodes.insert(node.name).second, node.name << " names two nodes");
+      for (const std::string& input : node.inputs) {
+        CHECK_MESSAGE(known.contains(input), node.name << " reads " << input);
+      }
+      for (const std::string& output : node.outputs) {
+        CHECK_MESSAGE((output.empty() || known.insert(output).second), output << " is made twice");
+      }
+    }
+    for (const ValueInfo& output : model.graph.outputs) {
+      CHECK(known.contains(output.name));
+    }
+  }
+}
+
 }  // namespace
 
 // The counts of Hugging Face's base models (tools/count-published.py) and of torchvision's;
@@ -93,33 +124,33 @@ TEST_CASE("fused_form_keeps_composites_whole_and_the_primitive_form_spells_them_
 }
 
 TEST_CASE("every_value_is_made_before_it_is_read") {
-  for (const ZooModel& zoo_model : zoo()) {
-    CAPTURE(zoo_model.entry->name);
-    for (const Form form : {Form::kPrimitive, Form::kFused}) {
-      const ModelDefinition model = zoo_model.entry->build(form);
-      std::set<std::string> known = {""};  // an optional input left out
-      for (const ValueInfo& input : model.graph.inputs) {
-        known.insert(input.name);
-      }
-      for (const WeightSpec& weight : model.weights) {
-        CHECK(known.insert(weight.name).second);
-      }
-      for (const auto& [name, constant] : model.graph.initializers) {
-        CHECK(known.insert(name).second);
-      }
-      std::set<std::string> nodes;
-      for (const Node& node : model.graph.nodes) {
-        CHECK_MESSAGE(nodes.insert(node.name).second, node.name << " names two nodes");
-        for (const std::string& input : node.inputs) {
-          CHECK_MESSAGE(known.contains(input), node.name << " reads " << input);
-        }
-        for (const std::string& output : node.outputs) {
-          CHECK_MESSAGE((output.empty() || known.insert(output).second), output << " is made twice");
-        }
-      }
-      for (const ValueInfo& output : model.graph.outputs) {
-        CHECK(known.contains(output.name));
-      }
+  for (const ZooModel& model : zoo()) {
+    check_order(*model.entry);
+    for (const ZooEntry& graph : model.entry->generation) {
+      check_order(graph);
     }
   }
+}
+
+TEST_CASE("graphs_of_generation_have_the_weights_of_the_whole") {
+  const auto names_and_shapes = [](const ZooEntry& entry) {
+    std::map<std::string, std::vector<std::int64_t>> weights;
+    for (const WeightSpec& weight : entry.build(Form::kPrimitive).weights) {
+      weights[weight.name] = weight.shape;
+    }
+    return weights;
+  };
+  for (const char* name : {"gpt2", "distilgpt2", "llama-135m"}) {
+    CAPTURE(name);
+    const ZooEntry* whole = find_in_zoo(name);
+    REQUIRE(whole != nullptr);
+    for (const char* graph : {":prefill", ":decode"}) {
+      const ZooEntry* part = find_in_zoo(std::string(name) + graph);
+      REQUIRE(part != nullptr);
+      CHECK(names_and_shapes(*part) == names_and_shapes(*whole));
+    }
+    CHECK(*find_in_zoo(std::string(name) + ":decode")->max_sequence == *whole->max_sequence - 1);
+  }
+  CHECK(find_in_zoo("bert-tiny:decode") == nullptr);
+  CHECK(find_in_zoo("gpt2:encode") == nullptr);
 }

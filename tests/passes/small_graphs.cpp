@@ -101,6 +101,12 @@ std::string SmallGraph::row(std::int64_t size, float mean) {
   return name;
 }
 
+std::string SmallGraph::matrix(std::int64_t rows, std::int64_t columns, float mean) {
+  const std::string name = row(rows * columns, mean);
+  graph_.initializers[name].shape = {rows, columns};
+  return name;
+}
+
 std::string SmallGraph::mean(const std::string& value, std::int64_t axis) {
   if (graph_.opset() < 18) {
     return node("ReduceMean", {value}, {{"axes", {std::vector<std::int64_t>{axis}}}});

@@ -23,6 +23,8 @@ class SmallGraph {
   std::string scalar(float value);
   /// A constant vector of `size` different numbers near `mean`.
   std::string row(std::int64_t size, float mean);
+  /// A constant matrix, likewise.
+  std::string matrix(std::int64_t rows, std::int64_t columns, float mean);
   std::string mean(const std::string& value, std::int64_t axis = -1);
   void also_output(const std::string& value);
   /// Names the last value `y` and infers shapes.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "models/config.h"
+#include "models/decoder_phase.h"
 #include "models/transformer.h"
 #include "models/zoo.h"
 
@@ -25,48 +26,56 @@ struct Config {
 
 class Gpt2 {
  public:
-  Gpt2(const std::string& name, const Config& config, Form form) : c_(config), b_(name, form) {}
+  Gpt2(const std::string& name, const Config& config, Form form, Phase phase)
+      : c_(config),
+        b_(name, form),
+        phase_(b_, phase, {c_.n_layer, c_.n_head, c_.n_embd / c_.n_head, c_.vocab_size}) {}
 
   ModelDefinition build() && {
-    b_.input("input_ids", DataType::kInt64, {"batch", "seq"});
-    b_.input("attention_mask", DataType::kInt64, {"batch", "seq"});
     const std::string words = embedding(b_, "wte.weight", "wte/Gather", "input_ids", c_.vocab_size, c_.n_embd,
                                         c_.initializer_range);
-    const std::string positions = embedding(b_, "wpe.weight", "wpe/Gather", position_range(b_, "input_ids"),
+    const std::string positions = embedding(b_, "wpe.weight", "wpe/Gather", phase_.positions(),
                                             c_.n_positions, c_.n_embd, c_.initializer_range);
     std::string x = b_.node("Add", "embeddings/Add", {words, positions});
-    b_.shape_is(x, {"batch", "seq", std::to_string(c_.n_embd)});
-    const std::string mask = causal_mask(b_, "input_ids", "attention_mask");
+    b_.shape_is(x, {"batch", phase_.length(), std::to_string(c_.n_embd)});
+    const std::string mask = phase_.mask();
     for (std::int64_t i = 0; i < c_.n_layer; ++i) {
-      x = layer("h." + std::to_string(i), x, mask);
+      x = layer(i, x, mask);
     }
-    b_.layer_norm("ln_f", x, c_.n_embd, c_.layer_norm_epsilon);
+    b_.layer_norm("ln_f", phase_.last_token(x), c_.n_embd, c_.layer_norm_epsilon);
     b_.rename_last_output("last_hidden_state");
-    std::int64_t width = c_.n_embd;
-    std::string output = "last_hidden_state";
-    if (c_.head != "Model") {
-      const std::string turned = b_.node("Transpose", "lm_head/Transpose", {"wte.weight"},
-                                         {{"perm", {std::vector<std::int64_t>{1, 0}}}});
-      output = b_.node("MatMul", "logits", {"last_hidden_state", turned});
-      width = c_.vocab_size;
+    if (c_.head == "Model" && !phase_.generates()) {
+      b_.output("last_hidden_state", DataType::kFloat, {"batch", "seq", std::to_string(c_.n_embd)});
+    } else {
+      language_head();
     }
-    b_.output(output, DataType::kFloat, {"batch", "seq", std::to_string(width)});
     return std::move(b_).finish();
   }
 
  private:
+  // The head's weights are those of the words.
+  void language_head() {
+    const std::string turned = b_.node("Transpose", "lm_head/Transpose", {"wte.weight"},
+                                       {{"perm", {std::vector<std::int64_t>{1, 0}}}});
+    b_.node("MatMul", "logits", {"last_hidden_state", turned});
+    if (!phase_.generates()) {
+      b_.output("logits", DataType::kFloat, {"batch", "seq", std::to_string(c_.vocab_size)});
+    }
+  }
+
   std::string project(const std::string& scope, const std::string& x, std::int64_t in, std::int64_t out,
                       float deviation) {
     return b_.projection(scope, x, in, out, deviation, kBiasDeviation);
   }
 
-  std::string layer(const std::string& scope, const std::string& x, const std::string& mask) {
+  std::string layer(std::int64_t index, const std::string& x, const std::string& mask) {
+    const std::string scope = "h." + std::to_string(index);
     // Residual projections start smaller, by the root of their number (GPT-2's paper, section 2.3).
     const float residual = c_.initializer_range / std::sqrt(2.0F * static_cast<float>(c_.n_layer));
     const std::int64_t inner = c_.n_inner > 0 ? c_.n_inner : 4 * c_.n_embd;
     const std::string normal = b_.layer_norm(scope + ".ln_1", x, c_.n_embd, c_.layer_norm_epsilon);
-    const std::string merged =
-        joint_attention(b_, {scope + ".attn", c_.n_embd, c_.n_head, c_.initializer_range}, normal, mask);
+    const std::string merged = joint_attention(
+        b_, {scope + ".attn", c_.n_embd, c_.n_head, c_.initializer_range, &phase_, index}, normal, mask);
     const std::string attended = project(scope + ".attn.c_proj", merged, c_.n_embd, c_.n_embd, residual);
     const std::string first = b_.node("Add", scope + "/Add", {attended, x});
     const std::string second = b_.layer_norm(scope + ".ln_2", first, c_.n_embd, c_.layer_norm_epsilon);
@@ -79,12 +88,17 @@ class Gpt2 {
 
   const Config& c_;
   GraphBuilder b_;
+  DecoderPhase phase_;
 };
 
 ZooEntry entry(const std::string& name, const std::string& description, const Config& config) {
-  return {name, description, config.n_positions, {{"batch", 1}, {"seq", 64}}, [=](Form form) {
-            return Gpt2(name, config, form).build();
-          }};
+  const auto build = [=](Form form, Phase phase) { return Gpt2(name, config, form, phase).build(); };
+  return with_generation({name,
+                          description,
+                          config.n_positions,
+                          {{"batch", 1}, {"seq", 64}},
+                          [=](Form form) { return build(form, Phase::kWhole); }},
+                         build);
 }
 
 Result<ZooEntry> from_config(const std::string& name, const nlohmann::json& json) {

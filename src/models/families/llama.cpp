@@ -2,6 +2,7 @@
 // Llama (Touvron et al., 2023), as Hugging Face's LlamaModel and LlamaForCausalLM compute it: RMSNorm, rotary
 // positions, grouped-query attention, SwiGLU.
 #include "models/config.h"
+#include "models/decoder_phase.h"
 #include "models/transformer.h"
 #include "models/zoo.h"
 
@@ -27,21 +28,22 @@ struct Config {
 
 class Llama {
  public:
-  Llama(const std::string& name, const Config& config, Form form) : c_(config), b_(name, form) {}
+  Llama(const std::string& name, const Config& config, Form form, Phase phase)
+      : c_(config),
+        b_(name, form),
+        phase_(b_, phase, {c_.num_hidden_layers, c_.num_key_value_heads, c_.head_dim, c_.vocab_size}) {}
 
   ModelDefinition build() && {
-    b_.input("input_ids", DataType::kInt64, {"batch", "seq"});
-    b_.input("attention_mask", DataType::kInt64, {"batch", "seq"});
     std::string x = embedding(b_, "embed_tokens.weight", "embed_tokens/Gather", "input_ids", c_.vocab_size,
                               c_.hidden_size, c_.initializer_range);
-    const std::string mask = causal_mask(b_, "input_ids", "attention_mask");
-    rotary_angles(b_, "rotary", "positions/Range", c_.head_dim, c_.rope_theta);
+    const std::string mask = phase_.mask();
+    rotary_angles(b_, "rotary", phase_.positions(), c_.head_dim, c_.rope_theta);
     for (std::int64_t i = 0; i < c_.num_hidden_layers; ++i) {
-      x = layer("layers." + std::to_string(i), x, mask);
+      x = layer(i, x, mask);
     }
-    b_.rms_norm("norm", x, c_.hidden_size, c_.rms_norm_eps);
+    b_.rms_norm("norm", phase_.last_token(x), c_.hidden_size, c_.rms_norm_eps);
     b_.rename_last_output("last_hidden_state");
-    if (c_.head == "Model") {
+    if (c_.head == "Model" && !phase_.generates()) {
       b_.output("last_hidden_state", DataType::kFloat, {"batch", "seq", std::to_string(c_.hidden_size)});
     } else {
       language_head();
@@ -63,7 +65,9 @@ class Llama {
       project("lm_head", "last_hidden_state", c_.hidden_size, c_.vocab_size);
     }
     b_.rename_last_output("logits");
-    b_.output("logits", DataType::kFloat, {"batch", "seq", std::to_string(c_.vocab_size)});
+    if (!phase_.generates()) {
+      b_.output("logits", DataType::kFloat, {"batch", "seq", std::to_string(c_.vocab_size)});
+    }
   }
 
   // Each key and value head serves several query heads.
@@ -79,17 +83,19 @@ class Llama {
     return b_.node("Reshape", scope + "/Reshape_1", {wide, shape});
   }
 
-  std::string attention(const std::string& scope, const std::string& x, const std::string& mask) {
+  std::string attention(std::int64_t index, const std::string& scope, const std::string& x,
+                        const std::string& mask) {
     const auto heads = [&](const std::string& name, std::int64_t count) {
       const std::string projected = project(scope + "." + name, x, c_.hidden_size, count * c_.head_dim);
       return split_heads(b_, scope + "." + name, projected, count, c_.head_dim, {0, 2, 1, 3});
     };
     const std::string q =
         rotate_halves(b_, scope + "/query", heads("q_proj", c_.num_attention_heads), "rotary", c_.head_dim);
-    const std::string k = repeat(
-        scope + "/key",
-        rotate_halves(b_, scope + "/key", heads("k_proj", c_.num_key_value_heads), "rotary", c_.head_dim));
-    const std::string v = repeat(scope + "/value", heads("v_proj", c_.num_key_value_heads));
+    const std::string key =
+        rotate_halves(b_, scope + "/key", heads("k_proj", c_.num_key_value_heads), "rotary", c_.head_dim);
+    const std::string k = repeat(scope + "/key", phase_.remember(index, "key", key));
+    const std::string value = heads("v_proj", c_.num_key_value_heads);
+    const std::string v = repeat(scope + "/value", phase_.remember(index, "value", value));
     const std::string turned = b_.node("Transpose", scope + "/key/Transpose", {k},
                                        {{"perm", {std::vector<std::int64_t>{0, 1, 3, 2}}}});
     const std::int64_t width = c_.num_attention_heads * c_.head_dim;
@@ -98,10 +104,11 @@ class Llama {
     return project(scope + ".o_proj", merged, width, c_.hidden_size);
   }
 
-  std::string layer(const std::string& scope, const std::string& x, const std::string& mask) {
+  std::string layer(std::int64_t index, const std::string& x, const std::string& mask) {
+    const std::string scope = "layers." + std::to_string(index);
     const std::string normal = b_.rms_norm(scope + ".input_layernorm", x, c_.hidden_size, c_.rms_norm_eps);
     const std::string first =
-        b_.node("Add", scope + "/Add", {x, attention(scope + ".self_attn", normal, mask)});
+        b_.node("Add", scope + "/Add", {x, attention(index, scope + ".self_attn", normal, mask)});
     const std::string second =
         b_.rms_norm(scope + ".post_attention_layernorm", first, c_.hidden_size, c_.rms_norm_eps);
     const std::string mlp = scope + ".mlp";
@@ -115,12 +122,18 @@ class Llama {
 
   const Config& c_;
   GraphBuilder b_;
+  DecoderPhase phase_;
 };
 
 ZooEntry entry(const std::string& name, const std::string& description, const Config& config) {
-  return {name, description, config.max_position_embeddings, {{"batch", 1}, {"seq", 64}}, [=](Form form) {
-            return Llama(name, config, form).build();
-          }};
+  const auto build = [=](Form form, Phase phase) { return Llama(name, config, form, phase).build(); };
+  ZooEntry whole = {
+      name, description, config.max_position_embeddings, {{"batch", 1}, {"seq", 64}}, [=](Form form) {
+        return build(form, Phase::kWhole);
+      }};
+  // Without a head of its own and not tied to the words, there is nothing that makes logits.
+  const bool has_head = config.head != "Model" || config.tied;
+  return has_head ? with_generation(std::move(whole), build) : whole;
 }
 
 Result<ZooEntry> from_config(const std::string& name, const nlohmann::json& json) {

@@ -36,6 +36,12 @@ std::string render_answer(const RunData& data);
 /// mean over all, how much faster TorchScript is than eager, and distilled models than their parents.
 std::string render_averages(const std::vector<RunData>& runs);
 
+/// What the environment of a run says of a column's generation stands under this and the column's label.
+inline constexpr const char* kGenerationFact = "generation.";
+/// Of every model whose graphs of generation were both timed: a row a column and shape with the time to the
+/// first token, the time per token after it and tokens a second, and what was proven.
+std::string render_generation(const std::vector<RunData>& runs);
+
 /// A line for every reason why cells have no time, with its columns and shapes; wrong results apart.
 std::string render_missing(const RunData& data);
 
