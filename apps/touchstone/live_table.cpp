@@ -64,8 +64,10 @@ std::string shape_text(const DimensionValues& shape) {
     const auto found = shape.find(name);
     return found == shape.end() ? std::string() : std::to_string(found->second);
   };
-  if (shape.size() == 2 && shape.contains("batch") && shape.contains("seq")) {
-    return at("batch") + "×" + at("seq");
+  for (const char* length : {"seq", "past"}) {
+    if (shape.size() == 2 && shape.contains("batch") && shape.contains(length)) {
+      return at("batch") + "×" + at(length);
+    }
   }
   std::vector<std::string> parts;
   for (const auto& [name, value] : shape) {

@@ -39,14 +39,6 @@ Lowering find_lowering(const Node& node) {
   return found == all_lowerings().end() ? nullptr : found->second;
 }
 
-std::vector<std::string> lowered_operators() {
-  std::vector<std::string> names;
-  for (const auto& entry : all_lowerings()) {
-    names.push_back(entry.first);
-  }
-  return names;
-}
-
 Result<at::ScalarType> scalar_type(DataType type) {
   for (const auto& [ours, theirs] : kTypes) {
     if (ours == type) {

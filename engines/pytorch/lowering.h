@@ -52,8 +52,6 @@ const LoweringTable& recurrent_lowerings();
 
 /// The lowering of a node, or null.
 Lowering find_lowering(const Node& node);
-/// Every operator that the lowering knows, sorted.
-std::vector<std::string> lowered_operators();
 
 /// ONNX's element types in PyTorch's. Errors: unsupported.
 Result<at::ScalarType> scalar_type(DataType type);

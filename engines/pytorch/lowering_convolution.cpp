@@ -97,6 +97,28 @@ Result<Lowered> convolution(const NodeContext& c) {
                  {}};
 }
 
+Result<Lowered> transposed_convolution(const NodeContext& c) {
+  const Tensor weight = c.constant(1);
+  if (!weight.defined()) {
+    return c.unsupported("a weight that is computed");
+  }
+  const auto spatial = static_cast<std::size_t>(weight.dim() - 2);
+  const Window w = window_of(c, spatial);
+  if (!symmetric(w.pads) || w.automatic.starts_with("SAME") || c.node.attributes.contains("output_shape")) {
+    return c.unsupported("uneven padding or a stated output shape");
+  }
+  const Ints extra = c.node.ints_attribute("output_padding", Ints(spatial, 0));
+  const std::int64_t groups = c.node.int_attribute("group", 1);
+  const Ints pads(w.pads.begin(), w.pads.begin() + static_cast<std::ptrdiff_t>(spatial));
+  return Lowered{
+      [=](const Tensors& in) {
+        const std::optional<Tensor> bias =
+            in.size() > 2 && in[2].defined() ? std::optional(in[2]) : std::nullopt;
+        return Tensors{at::convolution(in[0], in[1], bias, w.stride, pads, w.dilation, true, extra, groups)};
+      },
+      {}};
+}
+
 Tensor max_pool(const Tensor& x, const Window& w, const Ints& pads, bool up) {
   switch (w.kernel.size()) {
     case 1:
@@ -161,6 +183,7 @@ const LoweringTable& convolution_lowerings() {
   using C = const NodeContext&;
   static const LoweringTable kTable = {
       {"Conv", convolution},
+      {"ConvTranspose", transposed_convolution},
       {"MaxPool", [](C c) { return pool(c, true); }},
       {"AveragePool", [](C c) { return pool(c, false); }},
       {"GlobalAveragePool", [](C c) { return global_pool(c, false); }},

@@ -7,6 +7,12 @@
 #include <ATen/ops/asinh.h>
 #include <ATen/ops/atan.h>
 #include <ATen/ops/atanh.h>
+#include <ATen/ops/bitwise_and.h>
+#include <ATen/ops/bitwise_left_shift.h>
+#include <ATen/ops/bitwise_not.h>
+#include <ATen/ops/bitwise_or.h>
+#include <ATen/ops/bitwise_right_shift.h>
+#include <ATen/ops/bitwise_xor.h>
 #include <ATen/ops/ceil.h>
 #include <ATen/ops/celu.h>
 #include <ATen/ops/clamp.h>
@@ -103,6 +109,29 @@ Result<Lowered> modulo(const NodeContext& c) {
     return binary([](const Tensor& a, const Tensor& b) { return at::fmod(a, b); });
   }
   return binary([](const Tensor& a, const Tensor& b) { return at::remainder(a, b); });
+}
+
+Result<Lowered> shift(const NodeContext& c) {
+  if (c.node.string_attribute("direction", "LEFT") == "LEFT") {
+    return binary([](const Tensor& a, const Tensor& b) { return at::bitwise_left_shift(a, b); });
+  }
+  return binary([](const Tensor& a, const Tensor& b) { return at::bitwise_right_shift(a, b); });
+}
+
+Result<Lowered> swish(const NodeContext& c) {
+  const double alpha = c.node.float_attribute("alpha", 1);
+  return opaque([alpha](const Tensor& x) { return at::mul(x, at::sigmoid(at::mul(x, alpha))); });
+}
+
+// Towards zero by `bias`; zero within `lambd` of it.
+Result<Lowered> shrink(const NodeContext& c) {
+  const double limit = c.node.float_attribute("lambd", 0.5F);
+  const double bias = c.node.float_attribute("bias", 0);
+  return opaque([=](const Tensor& x) {
+    const Tensor zero = at::mul(x, 0);
+    return at::where(at::gt(x, limit), at::sub(x, bias),
+                     at::where(at::lt(x, -limit), at::add(x, bias), zero));
+  });
 }
 
 Result<Lowered> mean_of_inputs(const NodeContext& c) {
@@ -228,6 +257,16 @@ const LoweringTable& elementwise_lowerings() {
       {"Or", [](C) { return binary([](const Tensor& a, const Tensor& b) { return at::logical_or(a, b); }); }},
       {"Xor",
        [](C) { return binary([](const Tensor& a, const Tensor& b) { return at::logical_xor(a, b); }); }},
+      {"BitwiseAnd",
+       [](C) { return binary([](const Tensor& a, const Tensor& b) { return at::bitwise_and(a, b); }); }},
+      {"BitwiseOr",
+       [](C) { return binary([](const Tensor& a, const Tensor& b) { return at::bitwise_or(a, b); }); }},
+      {"BitwiseXor",
+       [](C) { return binary([](const Tensor& a, const Tensor& b) { return at::bitwise_xor(a, b); }); }},
+      {"BitwiseNot", [](C) { return unary<at::bitwise_not>("bitwise_not"); }},
+      {"BitShift", shift},
+      {"Swish", swish},
+      {"Shrink", shrink},
       {"Not", [](C) { return unary<at::logical_not>("logical_not"); }},
       {"Equal",
        [](C) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <ATen/ops/arange.h>
+#include <ATen/ops/argmax.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/gather.h>
@@ -10,6 +12,7 @@
 #include <ATen/ops/scatter.h>
 #include <ATen/ops/scatter_reduce.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "lowering.h"
 
@@ -120,6 +123,45 @@ Result<Lowered> non_zero(const NodeContext&) {
   return Lowered{[](const Tensors& in) { return Tensors{at::nonzero(in[0]).t().contiguous()}; }, {}};
 }
 
+// The slices (or, without an axis, the elements) at which a condition holds.
+Result<Lowered> compress(const NodeContext& c) {
+  const bool whole = !c.node.attributes.contains("axis");
+  const std::int64_t axis = c.node.int_attribute("axis", 0);
+  return Lowered{[=](const Tensors& in) {
+                   const Tensor places = at::nonzero(in[1]).reshape({-1});
+                   return Tensors{at::index_select(whole ? in[0].reshape({-1}) : in[0], axis, places)};
+                 },
+                 {}};
+}
+
+Result<Lowered> eye_like(const NodeContext& c) {
+  const std::int64_t diagonal = c.node.int_attribute("k", 0);
+  std::optional<at::ScalarType> type;
+  if (c.node.attributes.contains("dtype")) {
+    TOUCHSTONE_ASSIGN(type, scalar_type(static_cast<DataType>(c.node.int_attribute("dtype", 1))));
+  }
+  return Lowered{[=](const Tensors& in) {
+                   const auto options = in[0].options().dtype(type.value_or(in[0].scalar_type()));
+                   const Tensor rows = at::arange(in[0].size(0), at::kLong).unsqueeze(1).add(diagonal);
+                   const Tensor columns = at::arange(in[0].size(1), at::kLong).unsqueeze(0);
+                   return Tensors{rows.eq(columns).to(options.dtype())};
+                 },
+                 {}};
+}
+
+// One where the largest number of an axis first stands; before opset 13 all axes from that one on are one.
+Result<Lowered> hardmax(const NodeContext& c) {
+  if (c.opset < 13) {
+    return c.unsupported("opset below 13");
+  }
+  const std::int64_t axis = c.node.int_attribute("axis", -1);
+  return Lowered{[axis](const Tensors& in) {
+                   const Tensor places = at::argmax(in[0], axis, true);
+                   return Tensors{at::scatter(at::zeros_like(in[0]), axis, places, 1)};
+                 },
+                 {}};
+}
+
 }  // namespace
 
 const LoweringTable& index_lowerings() {
@@ -127,7 +169,9 @@ const LoweringTable& index_lowerings() {
       {"Gather", gather},        {"GatherElements", gather_elements},
       {"GatherND", gather_nd},   {"ScatterElements", scatter_elements},
       {"ScatterND", scatter_nd}, {"OneHot", one_hot},
-      {"NonZero", non_zero},
+      {"NonZero", non_zero},     {"Scatter", scatter_elements},
+      {"Compress", compress},    {"EyeLike", eye_like},
+      {"Hardmax", hardmax},
   };
   return kTable;
 }

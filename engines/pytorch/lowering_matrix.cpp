@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/ops/add.h>
 #include <ATen/ops/addmm.h>
+#include <ATen/ops/affine_grid_generator.h>
 #include <ATen/ops/batch_norm.h>
+#include <ATen/ops/det.h>
+#include <ATen/ops/div.h>
+#include <ATen/ops/einsum.h>
+#include <ATen/ops/grid_sampler.h>
 #include <ATen/ops/group_norm.h>
 #include <ATen/ops/instance_norm.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/mean.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/norm.h>
 #include <ATen/ops/rms_norm.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/sqrt.h>
+#include <ATen/ops/sub.h>
+#include <ATen/ops/where.h>
 #include <fmt/ranges.h>
 
 #include "lowering.h"
@@ -122,6 +132,60 @@ Result<Lowered> group_normalization(const NodeContext& c) {
       [=](const Tensors& in) { return Tensors{at::group_norm(in[0], groups, in[1], in[2], epsilon)}; }, {}};
 }
 
+// By the sum of magnitudes or the length along an axis; zero where that is zero.
+Result<Lowered> lp_normalization(const NodeContext& c) {
+  const std::int64_t axis = c.node.int_attribute("axis", -1);
+  const std::int64_t power = c.node.int_attribute("p", 2);
+  return Lowered{[=](const Tensors& in) {
+                   const Tensor norm = at::norm(in[0], power, at::IntArrayRef{axis}, true);
+                   return Tensors{at::where(norm.eq(0), at::mul(in[0], 0), at::div(in[0], norm))};
+                 },
+                 {}};
+}
+
+// As ONNX's function body has it: the mean of squares less the square of the mean.
+Result<Lowered> mean_variance_normalization(const NodeContext& c) {
+  const std::vector<std::int64_t> axes = c.node.ints_attribute("axes", {0, 2, 3});
+  return Lowered{[axes](const Tensors& in) {
+                   const Tensor mean = at::mean(in[0], axes, true);
+                   const Tensor variance =
+                       at::sub(at::mean(at::mul(in[0], in[0]), axes, true), at::mul(mean, mean));
+                   return Tensors{at::div(at::sub(in[0], mean), at::add(at::sqrt(variance), 1e-9))};
+                 },
+                 {}};
+}
+
+// The second input is the size of the images to be sampled.
+Result<Lowered> affine_grid(const NodeContext& c) {
+  const bool align = c.node.int_attribute("align_corners", 0) != 0;
+  return Lowered{[=](const Tensors& in) {
+                   const std::vector<std::int64_t> size = integers_of(c, in, 1, "size");
+                   return Tensors{at::affine_grid_generator(in[0], size, align)};
+                 },
+                 {}};
+}
+
+Result<Lowered> determinant(const NodeContext&) {
+  return Lowered{[](const Tensors& in) { return Tensors{at::det(in[0])}; }, call_text("torch.det")};
+}
+
+Result<Lowered> einsum(const NodeContext& c) {
+  std::string equation = c.node.string_attribute("equation", "");
+  std::erase(equation, ' ');
+  return Lowered{[equation](const Tensors& in) { return Tensors{at::einsum(equation, in)}; }, {}};
+}
+
+// ATen's numbers of modes and paddings are those of torch.nn.functional.grid_sample.
+Result<Lowered> grid_sample(const NodeContext& c) {
+  const std::string mode = c.node.string_attribute("mode", "linear");
+  const std::string padding = c.node.string_attribute("padding_mode", "zeros");
+  const std::int64_t how = mode == "nearest" ? 1 : mode.ends_with("cubic") ? 2 : 0;
+  const std::int64_t beyond = padding == "border" ? 1 : padding == "reflection" ? 2 : 0;
+  const bool align = c.node.int_attribute("align_corners", 0) != 0;
+  return Lowered{
+      [=](const Tensors& in) { return Tensors{at::grid_sampler(in[0], in[1], how, beyond, align)}; }, {}};
+}
+
 }  // namespace
 
 const LoweringTable& matrix_lowerings() {
@@ -134,6 +198,12 @@ const LoweringTable& matrix_lowerings() {
       {"BatchNormalization", batch_normalization},
       {"InstanceNormalization", instance_normalization},
       {"GroupNormalization", group_normalization},
+      {"LpNormalization", lp_normalization},
+      {"MeanVarianceNormalization", mean_variance_normalization},
+      {"AffineGrid", affine_grid},
+      {"Det", determinant},
+      {"Einsum", einsum},
+      {"GridSample", grid_sample},
   };
   return kTable;
 }

@@ -10,10 +10,13 @@ const OperatorTable& all_operators() {
   static const OperatorTable kAll = [] {
     OperatorTable all;
     for (const OperatorTable* family :
-         {&elementwise_operators(), &shape_operators(), &index_operators(), &reduce_operators(),
-          &matrix_operators(), &normalization_operators(), &convolution_operators(), &unary_operators(),
-          &creation_operators(), &quantization_operators(), &attention_operators(), &recurrent_operators(),
-          &resize_operators(), &einsum_operators(), &control_operators()}) {
+         {&elementwise_operators(),  &shape_operators(),     &index_operators(),
+          &reduce_operators(),       &matrix_operators(),    &normalization_operators(),
+          &convolution_operators(),  &unary_operators(),     &creation_operators(),
+          &quantization_operators(), &attention_operators(), &recurrent_operators(),
+          &resize_operators(),       &einsum_operators(),    &pool_operators(),
+          &vision_operators(),       &signal_operators(),    &select_operators(),
+          &loss_operators(),         &control_operators()}) {
       all.insert(family->begin(), family->end());
     }
     return all;

@@ -69,6 +69,11 @@ const OperatorTable& reduce_operators();
 const OperatorTable& matrix_operators();
 const OperatorTable& normalization_operators();
 const OperatorTable& convolution_operators();
+const OperatorTable& pool_operators();
+const OperatorTable& vision_operators();
+const OperatorTable& signal_operators();
+const OperatorTable& select_operators();
+const OperatorTable& loss_operators();
 const OperatorTable& control_operators();
 
 /// The operator of a node, or null.

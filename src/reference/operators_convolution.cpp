@@ -1,103 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution and pooling over any number of spatial dimensions.
+// Convolution over any number of spatial dimensions, and its transpose.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <stdexcept>
 
 #include "reference/gemm.h"
-#include "reference/operators.h"
+#include "reference/window.h"
 
 namespace touchstone {
 namespace {
-
-// The window of a convolution or pooling: kernel, strides, dilations and padding per spatial axis.
-struct Window {
-  std::vector<std::int64_t> kernel, stride, dilation, before, out;
-  std::size_t axes() const { return kernel.size(); }
-  std::size_t taps() const { return element_count(kernel); }
-};
-
-std::int64_t rounded(std::int64_t span, std::int64_t stride, bool up) {
-  return (up ? (span + stride - 1) / stride : span / stride) + 1;
-}
-
-void check(const Window& w) {
-  const auto below = [](const std::vector<std::int64_t>& list, std::int64_t least) {
-    return std::any_of(list.begin(), list.end(), [&](std::int64_t v) { return v < least; });
-  };
-  if (below(w.stride, 1) || below(w.dilation, 1) || below(w.kernel, 1) || below(w.out, 0)) {
-    throw std::out_of_range("a window does not fit");
-  }
-}
-
-Window window_of(const Call& call, std::vector<std::int64_t> kernel) {
-  const Shape& shape = call.input(0).shape();
-  const std::size_t axes = kernel.size();
-  call.require_rank(0, static_cast<std::int64_t>(axes) + 2, static_cast<std::int64_t>(axes) + 2);
-  Window w;
-  w.kernel = std::move(kernel);
-  w.stride = call.node.ints_attribute("strides", std::vector<std::int64_t>(axes, 1));
-  w.dilation = call.node.ints_attribute("dilations", std::vector<std::int64_t>(axes, 1));
-  const auto pads = call.node.ints_attribute("pads", std::vector<std::int64_t>(2 * axes, 0));
-  Call::require_count(w.stride, axes);
-  Call::require_count(w.dilation, axes);
-  Call::require_count(pads, 2 * axes);
-  const std::string automatic = call.node.string_attribute("auto_pad", "NOTSET");
-  const bool up = call.node.int_attribute("ceil_mode", 0) != 0;
-  for (std::size_t axis = 0; axis < axes; ++axis) {
-    const std::int64_t extent = shape[axis + 2];
-    if (w.stride[axis] < 1) {
-      throw std::out_of_range("a stride is below one");
-    }
-    const std::int64_t reach = (w.kernel[axis] - 1) * w.dilation[axis] + 1;
-    if (automatic.starts_with("SAME")) {
-      const std::int64_t out = (extent + w.stride[axis] - 1) / w.stride[axis];
-      const std::int64_t total = std::max<std::int64_t>(0, (out - 1) * w.stride[axis] + reach - extent);
-      w.before.push_back(automatic == "SAME_LOWER" ? (total + 1) / 2 : total / 2);
-      w.out.push_back(out);
-      continue;
-    }
-    w.before.push_back(pads[axis]);
-    std::int64_t out = rounded(extent + pads[axis] + pads[axis + axes] - reach, w.stride[axis], up);
-    // A window that would start in the padding after the data is left out.
-    if (up && (out - 1) * w.stride[axis] >= extent + pads[axis]) {
-      --out;
-    }
-    w.out.push_back(out);
-  }
-  check(w);
-  return w;
-}
-
-// Calls `body(tap, position)` for every tap of the window at output `index` that lies on the data; `position`
-// is the flat spatial position in the input.
-template <class Body>
-void for_each_tap(const Window& w, std::span<const std::int64_t> extents, std::size_t index, Body body) {
-  std::vector<std::int64_t> origin(w.axes());
-  for (std::size_t axis = w.axes(); axis-- > 0;) {
-    origin[axis] = static_cast<std::int64_t>(index) % w.out[axis] * w.stride[axis] - w.before[axis];
-    index /= static_cast<std::size_t>(w.out[axis]);
-  }
-  const std::size_t taps = w.taps();
-  for (std::size_t tap = 0; tap < taps; ++tap) {
-    std::size_t rest = tap;
-    std::int64_t position = 0;
-    std::int64_t stride = 1;
-    bool inside = true;
-    for (std::size_t axis = w.axes(); axis-- > 0;) {
-      const std::int64_t at =
-          origin[axis] + static_cast<std::int64_t>(rest) % w.kernel[axis] * w.dilation[axis];
-      rest /= static_cast<std::size_t>(w.kernel[axis]);
-      inside = inside && at >= 0 && at < extents[axis];
-      position += at * stride;
-      stride *= extents[axis];
-    }
-    if (inside) {
-      body(tap, static_cast<std::size_t>(position));
-    }
-  }
-}
 
 Outputs convolution(const Call& call) {
   const Value& x = call.input(0);
@@ -116,9 +26,7 @@ Outputs convolution(const Call& call) {
   const std::size_t pixels = element_count(w.out);
   const std::size_t inner = element_count(std::span(x.shape()).subspan(2));
   const std::size_t taps = w.taps();
-  Shape shape = {x.shape()[0], weights.shape()[0]};
-  shape.insert(shape.end(), w.out.begin(), w.out.end());
-  Value out = Value::empty_reals(shape, x.type());
+  Value out = Value::empty_reals(windowed_shape(x, weights.shape()[0], w), x.type());
   const auto from = x.d();
   std::vector<double> columns(per_group * taps * pixels);
   for (std::size_t n = 0; n < batch; ++n) {
@@ -182,7 +90,7 @@ Window transposed_window(const Call& call, std::vector<std::int64_t> kernel) {
     w.before.push_back(automatic == "SAME_UPPER" ? total / 2 : total - total / 2);
     w.out.push_back(out);
   }
-  check(w);
+  check_window(w);
   return w;
 }
 
@@ -223,9 +131,7 @@ Outputs transposed_convolution(const Call& call) {
   }
   const std::size_t filters = per_group * groups, taps = w.taps();
   const std::size_t inner = element_count(std::span(x.shape()).subspan(2)), pixels = element_count(w.out);
-  Shape shape = {x.shape()[0], static_cast<std::int64_t>(filters)};
-  shape.insert(shape.end(), w.out.begin(), w.out.end());
-  Value out = Value::empty_reals(shape, x.type());
+  Value out = Value::empty_reals(windowed_shape(x, static_cast<std::int64_t>(filters), w), x.type());
   const auto to = out.d_mutable();
   for (std::size_t i = 0; i < to.size() && call.has(2); ++i) {
     to[i] = call.input(2).number(i / pixels % filters);
@@ -242,78 +148,12 @@ Outputs transposed_convolution(const Call& call) {
   return std::vector{out};
 }
 
-Outputs pool(const Call& call, bool maximum) {
-  const Value& x = call.input(0);
-  const Window w = window_of(call, call.node.ints_attribute("kernel_shape"));
-  const bool count_padding = call.node.int_attribute("count_include_pad", 0) != 0;
-  const std::size_t planes = element_count(std::span(x.shape()).first(2));
-  const std::size_t inner = element_count(std::span(x.shape()).subspan(2));
-  const std::size_t pixels = element_count(w.out);
-  Shape shape = {x.shape()[0], x.shape()[1]};
-  shape.insert(shape.end(), w.out.begin(), w.out.end());
-  std::vector<double> out(planes * pixels);
-  for (std::size_t plane = 0; plane < planes; ++plane) {
-    for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
-      double value = maximum ? -std::numeric_limits<double>::infinity() : 0;
-      std::size_t seen = 0;
-      for_each_tap(w, std::span(x.shape()).subspan(2), pixel, [&](std::size_t, std::size_t position) {
-        const double here = x.number(plane * inner + position);
-        value = maximum ? std::max(value, here) : value + here;
-        ++seen;
-      });
-      const std::size_t divisor = count_padding ? w.taps() : std::max<std::size_t>(seen, 1);
-      out[plane * pixels + pixel] = maximum ? value : value / static_cast<double>(divisor);
-    }
-  }
-  if (!x.real()) {
-    return std::vector{Value::ints(shape, {out.begin(), out.end()}, x.type())};
-  }
-  return std::vector{Value::reals(shape, std::move(out), x.type())};
-}
-
-Outputs global_pool(const Call& call, bool maximum) {
-  call.require_rank(0, 3);
-  const Value& x = call.input(0);
-  const std::size_t planes = element_count(std::span(x.shape()).first(2));
-  const std::size_t inner = element_count(std::span(x.shape()).subspan(2));
-  if (inner == 0) {
-    return call.wrong("has nothing to take the largest or the mean of");
-  }
-  Shape shape(x.shape().size(), 1);
-  shape[0] = x.shape()[0];
-  shape[1] = x.shape()[1];
-  Value out = Value::empty_reals(shape, x.type());
-  for (std::size_t plane = 0; plane < planes; ++plane) {
-    const auto part = x.d().subspan(plane * inner, inner);
-    double value = maximum ? *std::max_element(part.begin(), part.end()) : 0;
-    if (!maximum) {
-      for (const double here : part) {
-        value += here;
-      }
-      value /= static_cast<double>(inner);
-    }
-    out.d_mutable()[plane] = value;
-  }
-  return std::vector{out};
-}
-
 }  // namespace
 
 const OperatorTable& convolution_operators() {
   static const OperatorTable kTable = {
       {"Conv", convolution},
       {"ConvTranspose", transposed_convolution},
-      {"MaxPool",
-       [](const Call& c) -> Outputs {
-         if (c.node.outputs.size() > 1 && !c.node.outputs[1].empty()) {
-           return fail(Reason::kUnsupported, "node '{}' (MaxPool): the reference does not compute indices",
-                       c.node.name);
-         }
-         return pool(c, true);
-       }},
-      {"AveragePool", [](const Call& c) { return pool(c, false); }},
-      {"GlobalAveragePool", [](const Call& c) { return global_pool(c, false); }},
-      {"GlobalMaxPool", [](const Call& c) { return global_pool(c, true); }},
   };
   return kTable;
 }

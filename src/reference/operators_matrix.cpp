@@ -162,12 +162,56 @@ Outputs attention(const Call& call) {
   return matmul_values(call, s, call.input(2));
 }
 
+// By elimination with the largest pivot of each column.
+double determinant(std::vector<double> a, std::size_t n) {
+  double product = 1;
+  for (std::size_t column = 0; column < n; ++column) {
+    std::size_t pivot = column;
+    for (std::size_t row = column + 1; row < n; ++row) {
+      pivot = std::abs(a[row * n + column]) > std::abs(a[pivot * n + column]) ? row : pivot;
+    }
+    if (a[pivot * n + column] == 0) {
+      return 0;
+    }
+    if (pivot != column) {
+      std::swap_ranges(a.begin() + static_cast<std::ptrdiff_t>(pivot * n),
+                       a.begin() + static_cast<std::ptrdiff_t>((pivot + 1) * n),
+                       a.begin() + static_cast<std::ptrdiff_t>(column * n));
+      product = -product;
+    }
+    product *= a[column * n + column];
+    for (std::size_t row = column + 1; row < n; ++row) {
+      const double factor = a[row * n + column] / a[column * n + column];
+      for (std::size_t i = column; i < n; ++i) {
+        a[row * n + i] -= factor * a[column * n + i];
+      }
+    }
+  }
+  return product;
+}
+
+Outputs det(const Call& call) {
+  call.require_rank(0, 2);
+  const Value& x = call.input(0);
+  const auto n = static_cast<std::size_t>(x.shape().back());
+  if (x.shape()[x.shape().size() - 2] != x.shape().back()) {
+    return call.wrong(fmt::format("wants square matrices, not {}", describe(x.shape())));
+  }
+  Value out = Value::empty_reals(Shape(x.shape().begin(), x.shape().end() - 2), x.type());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto matrix = x.d().subspan(i * n * n, n * n);
+    out.d_mutable()[i] = determinant({matrix.begin(), matrix.end()}, n);
+  }
+  return std::vector{out};
+}
+
 }  // namespace
 
 const OperatorTable& matrix_operators() {
   static const OperatorTable kTable = {
       {"MatMul", matmul},
       {"Gemm", gemm_operator},
+      {"Det", det},
       {"touchstone.ScaledDotProductAttention", attention},
   };
   return kTable;

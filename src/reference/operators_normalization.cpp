@@ -91,12 +91,52 @@ void scale_channels(Value& out, const std::vector<double>& factor, const std::ve
   }
 }
 
+// Mean and variance of one channel over the batch and all places.
+std::pair<double, double> channel_moments(const Value& x, std::size_t channel) {
+  const auto channels = static_cast<std::size_t>(x.shape()[1]);
+  const std::size_t inner = element_count(std::span(x.shape()).subspan(2));
+  const auto over_channel = [&](auto term) {
+    double sum = 0;
+    for (std::size_t start = channel * inner; start < x.size(); start += channels * inner) {
+      for (std::size_t i = start; i < start + inner; ++i) {
+        sum += term(x.d()[i]);
+      }
+    }
+    return sum / static_cast<double>(x.size() / channels);
+  };
+  const double mean = over_channel([](double v) { return v; });
+  return {mean, over_channel([&](double v) { return (v - mean) * (v - mean); })};
+}
+
+// Training: the batch's own mean and variance, which also move the running ones.
+Outputs batch_normalization_in_training(const Call& call) {
+  Value out = copy_reals(call.input(0));
+  const double epsilon = call.node.float_attribute("epsilon", 1e-5F);
+  const double momentum = call.node.float_attribute("momentum", 0.9F);
+  const std::size_t channels = call.input(1).size();
+  std::vector<double> factor(channels), offset(channels), means(channels), variances(channels);
+  for (std::size_t c = 0; c < channels; ++c) {
+    const auto [mean, variance] = channel_moments(call.input(0), c);
+    factor[c] = call.input(1).d()[c] / std::sqrt(variance + epsilon);
+    offset[c] = call.input(2).d()[c] - mean * factor[c];
+    means[c] = call.input(3).d()[c] * momentum + mean * (1 - momentum);
+    variances[c] = call.input(4).d()[c] * momentum + variance * (1 - momentum);
+  }
+  scale_channels(out, factor, offset);
+  const Shape shape = {static_cast<std::int64_t>(channels)};
+  return std::vector{out, Value::reals(shape, std::move(means), call.input(3).type()),
+                     Value::reals(shape, std::move(variances), call.input(4).type())};
+}
+
 Outputs batch_normalization(const Call& call) {
   call.require_rank(0, 2);
   for (std::size_t i = 1; i < 5; ++i) {
     if (call.input(i).size() != static_cast<std::size_t>(call.input(0).shape()[1])) {
       return call.wrong("has parameters that do not fit its channels");
     }
+  }
+  if (call.node.int_attribute("training_mode", 0) != 0) {
+    return batch_normalization_in_training(call);
   }
   Value out = copy_reals(call.input(0));
   const double epsilon = call.node.float_attribute("epsilon", 1e-5F);
@@ -147,6 +187,44 @@ Outputs instance_normalization(const Call& call) {
 Outputs group_normalization(const Call& call) {
   return group_normalize(call, static_cast<std::size_t>(call.node.int_attribute("num_groups", 1)),
                          call.opset < 21);
+}
+
+// (x - mean) ÷ (deviation + 1e-9) over the named axes, the mean of squares less the square of the mean, as
+// ONNX's function body has it.
+Outputs mean_variance_normalization(const Call& call) {
+  const Value& x = call.input(0);
+  std::vector<bool> reduced(x.shape().size(), false);
+  for (const std::int64_t axis : call.node.ints_attribute("axes", {0, 2, 3})) {
+    reduced[normalize_axis(axis, x.rank())] = true;
+  }
+  Shape kept = x.shape();
+  for (std::size_t axis = 0; axis < kept.size(); ++axis) {
+    kept[axis] = reduced[axis] ? 1 : kept[axis];
+  }
+  const auto strides = broadcast_strides(kept, x.shape());
+  const auto group = [&](std::size_t i) {
+    std::size_t at = 0;
+    for (std::size_t axis = kept.size(); axis-- > 0;) {
+      const auto extent = static_cast<std::size_t>(x.shape()[axis]);
+      at += i % extent * strides[axis];
+      i /= extent;
+    }
+    return at;
+  };
+  const std::size_t groups = element_count(kept);
+  const double count = groups == 0 ? 1 : static_cast<double>(x.size() / groups);
+  std::vector<double> mean(groups, 0.0), square(groups, 0.0);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    mean[group(i)] += x.d()[i] / count;
+    square[group(i)] += x.d()[i] * x.d()[i] / count;
+  }
+  Value out = Value::empty_reals(x.shape(), x.type());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t g = group(i);
+    out.d_mutable()[i] =
+        (x.d()[i] - mean[g]) / (std::sqrt(std::max(square[g] - mean[g] * mean[g], 0.0)) + 1e-9);
+  }
+  return std::vector{out};
 }
 
 // Divides by the sum of magnitudes (p = 1) or by the length (p = 2) along one axis.
@@ -205,7 +283,7 @@ const OperatorTable& normalization_operators() {
       {"LayerNormalization", layer_normalization}, {"RMSNormalization", rms_normalization},
       {"BatchNormalization", batch_normalization}, {"InstanceNormalization", instance_normalization},
       {"GroupNormalization", group_normalization}, {"LpNormalization", lp_normalization},
-      {"LRN", local_response_normalization},
+      {"LRN", local_response_normalization},       {"MeanVarianceNormalization", mean_variance_normalization},
   };
   return kTable;
 }
