@@ -11,6 +11,14 @@ if(TOUCHSTONE_SANITIZE)
   target_link_options(touchstone_options INTERFACE -fsanitize=address,undefined)
 endif()
 
+if(TOUCHSTONE_FUZZ)
+  # Warnings are the other build's business. ONNX's library and protobuf are not instrumented, and have no type
+  # information to check calls against.
+  target_compile_options(touchstone_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=vptr,function
+                                                      -fno-sanitize-recover=undefined -fno-omit-frame-pointer -w)
+  target_link_options(touchstone_options INTERFACE -fsanitize=address,undefined -fno-sanitize=vptr,function)
+endif()
+
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})

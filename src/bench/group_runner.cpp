@@ -14,45 +14,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-// Adds the time of a scope to a phase.
-class PhaseTimer {
- public:
-  explicit PhaseTimer(std::chrono::nanoseconds& phase) : phase_(phase), begin_(Clock::now()) {}
-  ~PhaseTimer() { phase_ += Clock::now() - begin_; }
-  PhaseTimer(const PhaseTimer&) = delete;
-  PhaseTimer& operator=(const PhaseTimer&) = delete;
-
- private:
-  std::chrono::nanoseconds& phase_;
-  Clock::time_point begin_;
-};
-
 constexpr std::int64_t kWarmNs = 1'000'000'000;  // the cap on warm-up beyond the proof
 constexpr double kWarmShare = 0.05;              // of the group's time, for each column
 constexpr std::size_t kWarmCount = 300;
-constexpr double kSlowNs = 1e9;         // from here on the timed inputs are proven by their first turn
 constexpr int kMostDrops = 6;           // repeats of disturbed turns in one cell
 constexpr double kMachineSlower = 1.5;  // the group's median probe against the run's best tenth
 constexpr std::chrono::milliseconds kLongestWait(500);
 constexpr std::chrono::milliseconds kBetweenProbes(20);
-
-bool fatal(const Error& error) {
-  return error.reason == Reason::kInterrupted || error.reason == Reason::kStorage;
-}
-
-// The reference lacks what the model needs, or the time or memory for it: that is not the engine's fault.
-bool beyond_the_reference(const Error& error) {
-  switch (error.reason) {
-    case Reason::kUnsupportedOperator:
-    case Reason::kUnsupported:
-    case Reason::kOutOfMemory:
-    case Reason::kTimedOut:
-    case Reason::kCrashed:
-      return true;
-    default:
-      return false;
-  }
-}
 
 std::uint64_t mix(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
   return (seed * 0x9E3779B97F4A7C15ULL) ^ (a * 0xBF58476D1CE4E5B9ULL) ^ (b * 0x94D049BB133111EBULL);
@@ -60,44 +28,13 @@ std::uint64_t mix(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-void fill_estimate(CellRecord& cell, const Series& series, int launch) {
-  const auto result = estimate(series, launch);
-  if (!result) {
-    return;
-  }
-  cell.median_ns = result->median_ns;
-  cell.low_ns = result->interval ? std::optional(result->interval->low) : std::nullopt;
-  cell.high_ns = result->interval ? std::optional(result->interval->high) : std::nullopt;
-  cell.p90_ns = result->p90_ns;
-  cell.p99_ns = result->p99_ns;
-  cell.minimum_ns = result->minimum_ns;
-  cell.rounds = static_cast<std::int64_t>(result->rounds);
-  cell.samples = static_cast<std::int64_t>(result->samples);
-  if (const auto across = across_launches(series)) {
-    cell.across_low_ns = across->low;
-    cell.across_high_ns = across->high;
-  }
-}
-
-CellView view_of(const CellRecord& cell) {
-  CellView view;
-  view.median_ns = cell.median_ns.value_or(0);
-  view.low_ns = cell.low_ns.value_or(0);
-  view.high_ns = cell.high_ns.value_or(0);
-  view.half_width = view.median_ns > 0 ? (view.high_ns - view.low_ns) / 2 / view.median_ns : 0;
-  view.max_error = cell.max_error.value_or(0);
-  view.rounds = static_cast<std::size_t>(cell.rounds);
-  view.samples = static_cast<std::size_t>(cell.samples);
-  view.disturbed = cell.disturbed;
-  if (cell.state == "na") {
-    view.state = CellView::State::kNotAvailable;
-    view.error = Error{reason_from_string(cell.reason).value_or(Reason::kInternal), cell.message};
-  } else if (cell.state == "done" || cell.state == "proven") {
-    view.state = CellView::State::kDone;
-  } else if (cell.state == "budget") {
-    view.state = CellView::State::kBudget;
-  }
-  return view;
+// The columns in an order that the plan's seed and these two numbers make.
+std::vector<std::size_t> GroupRunner::shuffled(std::uint64_t a, std::uint64_t b) const {
+  std::vector<std::size_t> order(cells_.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::mt19937_64 generator(mix(context_.plan.seed, a, b));
+  std::shuffle(order.begin(), order.end(), generator);
+  return order;
 }
 
 bool GroupRunner::live(std::size_t column) const {
@@ -126,7 +63,7 @@ Result<void> GroupRunner::absorb(std::size_t column, const Result<void>& outcome
   if (outcome) {
     return {};
   }
-  if (fatal(outcome.error())) {
+  if (ends_the_run(outcome.error())) {
     return outcome;
   }
   CellRecord& cell = cells_[column];
@@ -138,174 +75,6 @@ Result<void> GroupRunner::absorb(std::size_t column, const Result<void>& outcome
   cell.message = outcome.error().message;
   TOUCHSTONE_TRY(context_.store.put_cell(cell));
   show(column, CellView::State::kNotAvailable, "");
-  return {};
-}
-
-Result<void> GroupRunner::prove(const std::optional<DimensionValues>& another_length) {
-  series_.assign(cells_.size(), {});
-  latency_ns_.assign(cells_.size(), 0);
-  dropped_.assign(cells_.size(), 0);
-  finished_.assign(cells_.size(), false);
-  kept_.assign(cells_.size(), {});
-  held_.assign(cells_.size(), std::nullopt);
-  // Where the workers are not there yet, this is the order in which they start, and that makes a difference:
-  // shuffled.
-  std::vector<std::size_t> order(cells_.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::mt19937_64 generator(mix(context_.plan.seed, 0, static_cast<std::uint64_t>(launch_) + 1));
-  std::shuffle(order.begin(), order.end(), generator);
-  for (const std::size_t column : order) {
-    if (cells_[column].state != "waiting") {
-      continue;
-    }
-    show(column, CellView::State::kProving, fmt::format("proving {} at {}", cells_[column].column, where()));
-    TOUCHSTONE_TRY(absorb(column, prove_cell(column, another_length)));
-    // Whatever happened, its worker does not run beside the next one.
-    TOUCHSTONE_TRY(absorb(column, context_.columns[column].rest()));
-    if (live(column)) {
-      show(column, CellView::State::kMeasuring, "");
-    }
-  }
-  return judge_by_consensus();
-}
-
-Result<void> GroupRunner::prove_cell(std::size_t column,
-                                     const std::optional<DimensionValues>& another_length) {
-  Proof proof;
-  TOUCHSTONE_TRY(prove_steps(column, another_length, proof));
-  CellRecord& cell = cells_[column];
-  if (!kept_[column].empty()) {
-    return {};  // the others' outputs have to be known first
-  }
-  cell.max_error = proof.max_error;
-  cell.cosine = proof.cosine;
-  cell.verdict = verdict_text(proof, context_.columns[column].setting().judging, context_.reference.truth());
-  if (!proof.equal) {
-    return fail(Reason::kWrongResult, "{} at {}: {}", cell.column, where(), proof.message);
-  }
-  cell.state = "proven";
-  return context_.store.put_cell(cell);
-}
-
-// Proof at dimensions other than the cell's own; where the reference cannot run there, nothing is shown or
-// lost.
-Result<void> GroupRunner::prove_at(std::size_t column, const DimensionValues& dimensions, Proof& proof) {
-  const InputBatch padded{true, 0, 0};
-  const auto expected = context_.reference.get(dimensions, padded);
-  if (!expected) {
-    return fatal(expected.error()) ? Result<void>(tl::unexpected(expected.error())) : Result<void>();
-  }
-  ColumnSession& session = context_.columns[column];
-  TOUCHSTONE_ASSIGN(const TensorSet inputs, context_.inputs.make(dimensions, padded));
-  TOUCHSTONE_TRY(session.prepare(inputs));
-  TOUCHSTONE_TRY(session.set_inputs(inputs));
-  TOUCHSTONE_TRY(session.infer_and_compare(*expected, proof));
-  return {};
-}
-
-// Has the reference compute what it does not know yet, while the column's worker is idle; false where it
-// cannot.
-Result<bool> GroupRunner::reference_knows(const std::vector<InputBatch>& batches) {
-  for (const InputBatch& batch : batches) {
-    const auto expected = context_.reference.get(dimensions_, batch);
-    if (expected) {
-      continue;
-    }
-    if (!beyond_the_reference(expected.error())) {
-      return tl::unexpected(expected.error());
-    }
-    lacking_ = expected.error().message;
-    return false;
-  }
-  return true;
-}
-
-Result<void> GroupRunner::keep_outputs(std::size_t column, const std::vector<InputBatch>& batches) {
-  ColumnSession& session = context_.columns[column];
-  for (const InputBatch& batch : Consensus::of_interest(batches)) {
-    TOUCHSTONE_ASSIGN(const TensorSet inputs, context_.inputs.make(dimensions_, batch));
-    TOUCHSTONE_TRY(session.set_inputs(inputs));
-    TOUCHSTONE_ASSIGN(auto outputs, session.infer_and_keep());
-    kept_[column].push_back(std::move(outputs.first));
-    latency_ns_[column] = static_cast<double>(outputs.second);
-    cells_[column].first_ns = cells_[column].first_ns.value_or(outputs.second);
-  }
-  return {};
-}
-
-Result<void> GroupRunner::prove_steps(std::size_t column,
-                                      const std::optional<DimensionValues>& another_length, Proof& proof) {
-  ColumnSession& session = context_.columns[column];
-  CellRecord& cell = cells_[column];
-  {
-    const PhaseTimer timer(context_.phases.reading);
-    TOUCHSTONE_TRY(session.ensure_loaded());
-  }
-  cell.load_ns = session.load_ns();
-  cell.options = session.options_in_force();
-  if (const std::string& form = session.setting().column.form; !form.empty()) {
-    cell.options["touchstone.form"] = form;
-  }
-  cell.version = session.engine_version();
-  cell.first_ns.reset();
-  const std::vector<InputBatch> batches = context_.inputs.batches(dimensions_);
-  TOUCHSTONE_ASSIGN(const TensorSet first, context_.inputs.make(dimensions_, batches.front()));
-  bool known = false;
-  {
-    const PhaseTimer timer(context_.phases.proof);
-    TOUCHSTONE_ASSIGN(known, reference_knows(batches));
-    if (another_length && known) {
-      TOUCHSTONE_TRY(prove_at(column, *another_length, proof));
-    }
-  }
-  {
-    const PhaseTimer timer(context_.phases.compiling);
-    TOUCHSTONE_ASSIGN(cell.compile_ns, session.prepare(first));
-  }
-  const PhaseTimer timer(context_.phases.proof);
-  if (!known) {
-    return keep_outputs(column, batches);
-  }
-  for (const InputBatch& batch : batches) {
-    TOUCHSTONE_ASSIGN(const TensorSet inputs, context_.inputs.make(dimensions_, batch));
-    TOUCHSTONE_TRY(session.set_inputs(inputs));
-    // Of a slow model the batch that is timed is proven by its first turn.
-    if (&batch == &batches.back() && batches.size() > 1 && latency_ns_[column] >= kSlowNs) {
-      break;
-    }
-    TOUCHSTONE_ASSIGN(const Expected expected, context_.reference.get(dimensions_, batch));
-    TOUCHSTONE_ASSIGN(const std::int64_t elapsed, session.infer_and_compare(expected, proof));
-    latency_ns_[column] = static_cast<double>(elapsed);
-    cell.first_ns = cell.first_ns.value_or(elapsed);
-  }
-  return {};
-}
-
-// Where the reference lacks an operator, the engines are held against each other.
-Result<void> GroupRunner::judge_by_consensus() {
-  Consensus consensus(lacking_);
-  for (std::size_t column = 0; column < cells_.size(); ++column) {
-    if (!kept_[column].empty() && cells_[column].state == "waiting") {
-      consensus.add(column, cells_[column].engine, cells_[column].column,
-                    context_.columns[column].setting().judging, kept_[column]);
-    }
-  }
-  for (const Consensus::Opinion& opinion : consensus.judge()) {
-    CellRecord& cell = cells_[opinion.column];
-    cell.verdict = opinion.verdict;
-    cell.max_error = opinion.max_error;
-    cell.cosine = opinion.cosine;
-    if (!opinion.error) {
-      held_[opinion.column] = opinion.truth;
-      cell.state = "proven";
-      TOUCHSTONE_TRY(context_.store.put_cell(cell));
-      show(opinion.column, CellView::State::kMeasuring, "");
-      continue;
-    }
-    TOUCHSTONE_TRY(absorb(opinion.column, fail(opinion.error->reason, "{} at {}: {}", cell.column, where(),
-                                               opinion.error->message)));
-  }
-  kept_.assign(cells_.size(), {});
   return {};
 }
 
@@ -401,30 +170,6 @@ Result<void> GroupRunner::turn(std::size_t column, int round) {
   }
 }
 
-// The outputs that the timed inferences left: proof that what was timed was computed.
-Result<void> GroupRunner::check_after(std::size_t column) {
-  const PhaseTimer timer(context_.phases.proof);
-  Expected expected;
-  if (held_[column]) {
-    expected = *held_[column];
-  } else {
-    TOUCHSTONE_ASSIGN(expected,
-                      context_.reference.get(dimensions_, context_.inputs.batches(dimensions_).back()));
-  }
-  Proof proof;
-  TOUCHSTONE_TRY(context_.columns[column].compare_last(expected, proof));
-  TOUCHSTONE_ASSIGN(cells_[column].peak_bytes, context_.columns[column].peak_bytes());
-  TOUCHSTONE_TRY(context_.columns[column].rest());
-  CellRecord& cell = cells_[column];
-  cell.max_error = std::max(cell.max_error.value_or(0), proof.max_error);
-  if (!proof.equal) {
-    cell.verdict = proof.message;
-    cell.median_ns.reset();
-    return fail(Reason::kWrongResult, "{} at {}, after timing: {}", cell.column, where(), proof.message);
-  }
-  return {};
-}
-
 Result<void> GroupRunner::measure(std::optional<Seconds> allowance, const PrecisionRule& rule) {
   const auto begin = Clock::now();
   const std::int64_t warm_ns =
@@ -439,22 +184,21 @@ Result<void> GroupRunner::measure(std::optional<Seconds> allowance, const Precis
   }
   TOUCHSTONE_ASSIGN(const std::int64_t last_turn, context_.store.last_turn());
   last_turns_ = {last_turn};
-  std::vector<std::size_t> order(cells_.size());
-  std::iota(order.begin(), order.end(), 0U);
   const auto first_round = Clock::now();
   for (int round = 0;; ++round) {
     if (round > 0) {
       round_time_ = Seconds(Clock::now() - first_round) / round;
     }
-    const bool racing =
-        std::any_of(order.begin(), order.end(), [&](std::size_t c) { return live(c) && !finished_[c]; });
+    bool racing = false;
+    for (std::size_t column = 0; column < cells_.size(); ++column) {
+      racing = racing || (live(column) && !finished_[column]);
+    }
     const bool late = allowance && round > 0 && Seconds(Clock::now() - begin) + *round_time_ > *allowance;
     if (!racing || late) {
       break;
     }
-    std::mt19937_64 generator(mix(context_.plan.seed, static_cast<std::uint64_t>(round),
-                                  std::hash<std::string>{}(where() + std::to_string(launch_))));
-    std::shuffle(order.begin(), order.end(), generator);
+    const std::vector<std::size_t> order = shuffled(
+        static_cast<std::uint64_t>(round), std::hash<std::string>{}(where() + std::to_string(launch_)));
     TOUCHSTONE_TRY(context_.store.begin());
     TOUCHSTONE_TRY(probe_machine());
     for (const std::size_t column : order) {

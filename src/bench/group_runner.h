@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/cell_view.h"
 #include "bench/column_session.h"
 #include "bench/consensus.h"
 #include "bench/reference_store.h"
@@ -22,6 +23,25 @@ namespace touchstone {
 struct Phases {
   std::chrono::nanoseconds reading{}, proof{}, compiling{}, warm_up{}, samples{};
 };
+
+/// Adds the time of a scope to a phase.
+class PhaseTimer {
+ public:
+  explicit PhaseTimer(std::chrono::nanoseconds& phase)
+      : phase_(phase), begin_(std::chrono::steady_clock::now()) {}
+  ~PhaseTimer() { phase_ += std::chrono::steady_clock::now() - begin_; }
+  PhaseTimer(const PhaseTimer&) = delete;
+  PhaseTimer& operator=(const PhaseTimer&) = delete;
+
+ private:
+  std::chrono::nanoseconds& phase_;
+  std::chrono::steady_clock::time_point begin_;
+};
+
+/// Whether an error ends the run, not one cell only.
+inline bool ends_the_run(const Error& error) {
+  return error.reason == Reason::kInterrupted || error.reason == Reason::kStorage;
+}
 
 /// What a group needs of the run around it.
 struct GroupContext {
@@ -75,6 +95,7 @@ class GroupRunner {
   Result<bool> take_turn(std::size_t column, int round, bool may_repeat);
   Result<void> set_aside_late_warmup(std::size_t column);
   bool ratio_known(std::size_t column, const PrecisionRule& rule) const;
+  std::vector<std::size_t> shuffled(std::uint64_t a, std::uint64_t b) const;
   bool live(std::size_t column) const;
   void show(std::size_t column, CellView::State state, const std::string& activity);
   std::string where() const;
@@ -94,9 +115,5 @@ class GroupRunner {
   std::optional<std::chrono::duration<double>> round_time_;
   std::vector<std::int64_t> last_turns_;  // ids in the store: before the first round, then after each
 };
-
-/// The estimate and its parts, into the record. `launch`: whose interval stands as the within-launch one.
-void fill_estimate(CellRecord& cell, const Series& series, int launch);
-CellView view_of(const CellRecord& cell);
 
 }  // namespace touchstone

@@ -84,7 +84,7 @@ Result<Bundle> bundle_from_json(const json& object, const std::string& folder) {
     const std::filesystem::path base(folder);
     for (const auto& [name, files] : object.at("forms").items()) {
       // A form that no ONNX file can express (it uses touchstone's own composites) names none.
-      const auto absolute = [&](const char* kind) {
+      const auto absolute = [&, &files = files](const char* kind) {
         const auto file = files.at(kind).get<std::string>();
         return file.empty() ? file : (base / file).string();
       };
