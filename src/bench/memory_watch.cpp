@@ -16,8 +16,9 @@ namespace touchstone {
 namespace {
 
 constexpr std::chrono::milliseconds kPeriod(100);
-// Below this share of the machine's memory it is full: a tenth of a second later it may be swapping.
-constexpr double kFullShare = 0.02;
+// Below this share of the machine's memory it is full. A process that reads a large model takes some 5 GB a second: with
+// half of this left, the kernel was at times there first.
+constexpr double kFullShare = 0.04;
 
 std::uint64_t number_in(const std::string& path) {
   std::uint64_t value = 0;
@@ -58,6 +59,17 @@ std::uint64_t available_memory() {
     }
   }
   return UINT64_MAX;
+}
+
+std::uint64_t kernel_memory_kills() {
+  std::ifstream file("/proc/vmstat");
+  std::string key;
+  for (std::uint64_t count = 0; file >> key >> count;) {
+    if (key == "oom_kill") {
+      return count;
+    }
+  }
+  return 0;
 }
 
 MemoryWatch::MemoryWatch(std::function<std::uint64_t()> available) : available_(std::move(available)) {}

@@ -158,7 +158,9 @@ Error WorkerClient::bury(const Error& cause) {
   const pid_t pid = process_.pid();
   end_ = cause.reason == Reason::kProtocol ? process_.kill() : process_.wait_or_kill(kDeathWaitMs);
   const auto killed = watch_.killed(pid);
-  if (killed == MemoryWatch::Cause::kMachineFull) {
+  // The kernel may see it before the watch does.
+  const bool by_kernel = !killed && end_->signal == SIGKILL && kernel_memory_kills() > memory_kills_;
+  if (by_kernel || killed == MemoryWatch::Cause::kMachineFull) {
     return {Reason::kOutOfMemory, fmt::format("{}: the machine's memory ran out while this process, the last "
                                               "of several, was loaded; run fewer engines at once, "
                                               "with --engines",

@@ -62,6 +62,7 @@ class WorkerClient {
   nlohmann::json engine_;
   std::int64_t next_id_ = 1;
   bool alive_ = true;
+  std::uint64_t memory_kills_ = kernel_memory_kills();  // before this worker
   std::optional<ProcessEnd> end_;
 };
 
