@@ -16,8 +16,8 @@ namespace touchstone {
 namespace {
 
 constexpr std::chrono::milliseconds kPeriod(100);
-// Below this share of the machine's memory it is full. A process that reads a large model takes some 5 GB a second: with
-// half of this left, the kernel was at times there first.
+// Below this share of the machine's memory it is full. A process that reads a large model takes some 5 GB a
+// second: with half of this left, the kernel was at times there first.
 constexpr double kFullShare = 0.04;
 
 std::uint64_t number_in(const std::string& path) {

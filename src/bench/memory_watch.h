@@ -22,8 +22,8 @@ std::uint64_t usable_memory();
 /// Bytes that the machine can still give without swapping (MemAvailable; a cgroup's limit is not seen here).
 std::uint64_t available_memory();
 
-/// How often the kernel has killed a process because memory had run out, since the machine started; 0 where it does not
-/// say.
+/// How often the kernel has killed a process because memory had run out, since the machine started; 0 where
+/// it does not say.
 std::uint64_t kernel_memory_kills();
 
 class MemoryWatch {
